@@ -1,0 +1,115 @@
+package index
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"iter"
+
+	"github.com/pbs-like/pbs-like/digest"
+)
+
+// streamEntries is how many entries a walk over the whole index reads at once.
+const streamEntries = 2048
+
+// Chunks walks over all chunks in order, with one sequential read of the file.
+// It stops after the first error, which is one of Chunk or the context's.
+func (x *Reader) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		start, i := uint64(0), 0
+		for entry, err := range entries(ctx, x.r, x.count, x.kind.entrySize()) {
+			var c Chunk
+			if err == nil {
+				c, err = x.chunk(i, start, entry)
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+			start, i = c.End, i+1
+		}
+	}
+}
+
+// Digests walks over the digests of all entries in order, repeated ones too,
+// without a look at the offsets. It stops after the first error, which is one of
+// the io.ReaderAt or the context's.
+func (x *Reader) Digests(ctx context.Context) iter.Seq2[digest.Digest, error] {
+	return digests(ctx, x.r, x.count, x.kind)
+}
+
+// Digests walks over the digests of all whole entries of an index that Open may
+// refuse: the magic must be right, and nothing else. It is for collections: a
+// chunk that some index names stays, however damaged that index is. Without a
+// valid header, the only answer is an error that unwraps to ErrCorrupt.
+func Digests(ctx context.Context, r io.ReaderAt, fileSize int64, kind Kind) iter.Seq2[digest.Digest, error] {
+	return func(yield func(digest.Digest, error) bool) {
+		if _, err := readHeader(r, fileSize, kind); err != nil {
+			yield(digest.Digest{}, err)
+			return
+		}
+		digests(ctx, r, int((fileSize-HeaderSize)/int64(kind.entrySize())), kind)(yield)
+	}
+}
+
+func digests(ctx context.Context, r io.ReaderAt, count int, kind Kind) iter.Seq2[digest.Digest, error] {
+	return func(yield func(digest.Digest, error) bool) {
+		for entry, err := range entries(ctx, r, count, kind.entrySize()) {
+			if err != nil {
+				yield(digest.Digest{}, err)
+				return
+			}
+			if !yield(digest.Digest(entry[len(entry)-digest.Size:]), nil) {
+				return
+			}
+		}
+	}
+}
+
+// ComputeChecksum returns the checksum of the entries as they are. It is equal to
+// Checksum in an index without damage. The error is one of the io.ReaderAt or the
+// context's.
+func (x *Reader) ComputeChecksum(ctx context.Context) (digest.Digest, error) {
+	hash := sha256.New()
+	for b, err := range blocks(ctx, x.r, x.count, x.kind.entrySize()) {
+		if err != nil {
+			return digest.Digest{}, err
+		}
+		hash.Write(b)
+	}
+	return digest.Digest(hash.Sum(nil)), nil
+}
+
+// entries walks over entries of size bytes. Each is valid until the next.
+func entries(ctx context.Context, r io.ReaderAt, count, size int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for b, err := range blocks(ctx, r, count, size) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for ; len(b) > 0; b = b[size:] {
+				if !yield(b[:size], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// blocks reads the entries a block at a time into one buffer, and stops after the
+// first error.
+func blocks(ctx context.Context, r io.ReaderAt, count, size int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		buf := make([]byte, min(count, streamEntries)*size)
+		for first := 0; first < count; first += streamEntries {
+			b := buf[:min(count-first, streamEntries)*size]
+			err := ctx.Err()
+			if err == nil {
+				err = readFull(r, b, HeaderSize+int64(first)*int64(size))
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
