@@ -170,7 +170,7 @@ func withFD(f *os.File, call func(fd int) error) error {
 	}
 	var result error
 	if err := conn.Control(func(fd uintptr) { result = call(int(fd)) }); err != nil {
-		return err
+		return fs.ErrClosed // the one error that it has, in a type that is nobody's
 	}
 	return result
 }
