@@ -1,0 +1,2 @@
+// Package flock takes advisory locks on directories and files.
+package flock

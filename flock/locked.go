@@ -1,0 +1,83 @@
+package flock
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// LockedError says that somebody holds a lock that conflicts, and who, as far as
+// that can be found out. It unwraps to [ErrLocked].
+type LockedError struct {
+	Path    string   // what is locked
+	Mode    Mode     // what was asked for
+	Holders []Holder // may be empty, and may have changed since
+}
+
+// Unwrap returns [ErrLocked].
+func (e *LockedError) Unwrap() error { return ErrLocked }
+
+// maxShown bounds the message. All holders are in the field.
+const maxShown = 5
+
+// Error returns one line for a human.
+func (e *LockedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%q is in use: locked ", e.Path)
+	if len(e.Holders) == 0 {
+		b.WriteString("by somebody who can't be seen from here")
+	}
+	for i, h := range e.Holders[:min(len(e.Holders), maxShown)] {
+		if i > 0 {
+			b.WriteString(", and ")
+		}
+		b.WriteString(h.String())
+	}
+	if more := len(e.Holders) - maxShown; more > 0 {
+		fmt.Fprintf(&b, ", and by %d more", more)
+	}
+	return b.String()
+}
+
+// Holder is a process that holds a lock. What could not be found out is zero, or
+// -1 for PID and UID.
+type Holder struct {
+	PID     int       // as seen from this process' namespace; -1: unknown
+	Command string    // its arguments, quoted as by strconv.Quote, cut when long
+	User    string    // name, or the number in digits
+	UID     int       // effective user; -1: unknown
+	Mode    Mode      // how it holds the lock
+	Since   time.Time // when the process started, which is before it took the lock
+	Kind    Kind      // what it holds
+}
+
+// String describes the holder in words, such as
+//
+//	exclusively by pid 4711 ("pbs-like backup", user root, running since 2026-01-02T03:04:05Z)
+func (h Holder) String() string {
+	manner := "exclusively"
+	if h.Mode == Shared {
+		manner = "shared"
+	}
+	switch {
+	case h.PID <= 0:
+		return manner + " by an unknown process"
+	case h.PID == os.Getpid():
+		return fmt.Sprintf("%s by this process (pid %d)", manner, h.PID)
+	}
+	var facts []string
+	if h.Command != "" {
+		facts = append(facts, `"`+h.Command+`"`)
+	}
+	if h.User != "" {
+		facts = append(facts, "user "+h.User)
+	}
+	if !h.Since.IsZero() {
+		facts = append(facts, "running since "+h.Since.UTC().Format(time.RFC3339))
+	}
+	if len(facts) == 0 {
+		return fmt.Sprintf("%s by pid %d", manner, h.PID)
+	}
+	return fmt.Sprintf("%s by pid %d (%s)", manner, h.PID, strings.Join(facts, ", "))
+}

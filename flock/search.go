@@ -1,0 +1,135 @@
+package flock
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// searchTime bounds a search through all processes. What was not found by then
+// is unknown: the caller is to be told that a file is busy, not why the machine is.
+const searchTime = time.Second
+
+// procfs is the root of a proc file system; tests make one of their own.
+type procfs struct{ root string }
+
+// owner is a lock and a process: the one that has it, or, in a lock line, the one
+// that took it.
+type owner struct {
+	pid  int
+	kind Kind
+	mode Mode
+}
+
+// census is what a search has found about one file.
+type census struct {
+	file   ident
+	owners map[owner]bool // who has a lock on it
+	seen   map[owner]bool // lock lines met on some descriptor, by who took the lock
+}
+
+// search finds the holders of locks on the file id, which f has open.
+//
+// /proc/locks names the process that took a lock. Mostly that one still has it,
+// and its fdinfo confirms it; then nothing else is read. Otherwise (a lock of an
+// open file has no process there; a process that passed its file on to a child
+// is gone; another namespace's is left out) the fdinfo of every process is read.
+func (p procfs) search(f *os.File, id ident) []owner {
+	lines := p.listed(id.ino)
+	c := census{id, map[owner]bool{}, map[owner]bool{}}
+	for _, l := range lines {
+		c.add(p.process(l.pid, id.ino))
+	}
+	if len(lines) == 0 || !c.explainsAll(lines) {
+		p.scan(c)
+		p.unconfirmed(f, lines, c)
+	}
+	return slices.SortedFunc(maps.Keys(c.owners), func(a, b owner) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.kind, b.kind), cmp.Compare(a.mode, b.mode))
+	})
+}
+
+// add counts what was seen on the descriptors of a process. Another file with the
+// same inode number has no owner here, but explains its line in /proc/locks.
+func (c census) add(seen []sighting, _ bool) {
+	for _, s := range seen {
+		c.seen[s.taken] = true
+		if s.file == c.file {
+			c.owners[s.owner] = true
+		}
+	}
+}
+
+func (c census) explains(l lockLine) bool { return c.seen[owner{l.pid, l.kind, l.mode}] }
+
+func (c census) explainsAll(lines []lockLine) bool {
+	return !slices.ContainsFunc(lines, func(l lockLine) bool { return !c.explains(l) })
+}
+
+// listed returns the lines of /proc/locks about an inode of that number. The
+// device can't be compared: btrfs and others have one number there and another
+// one for stat.
+func (p procfs) listed(ino uint64) []lockLine {
+	data, _ := os.ReadFile(p.root + "/locks")
+	var lines []lockLine
+	for text := range strings.Lines(string(data)) {
+		if l, ok := parseLockLine(text); ok && l.id.ino == ino {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+// scan looks at the descriptors of every process that may be looked at.
+func (p procfs) scan(c census) {
+	deadline := time.Now().Add(searchTime)
+	for _, pid := range numbers(p.root) {
+		c.add(p.process(pid, c.file.ino))
+		if time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// unconfirmed adds what /proc/locks tells and no process admits to: it belongs
+// to another user, or to nobody who can be seen.
+func (p procfs) unconfirmed(f *os.File, lines []lockLine, c census) {
+	for _, l := range lines {
+		if c.explains(l) || l.id.dev != c.file.dev && l.id.dev != p.deviceOf(f) {
+			continue
+		}
+		pid := l.pid
+		if _, readable := p.process(pid, c.file.ino); readable || !p.alive(pid) {
+			pid = -1 // it took the lock and has it no more
+		}
+		c.owners[owner{pid, l.kind, l.mode}] = true
+	}
+}
+
+// alive tells whether there is such a process, also one that /proc hides.
+func (p procfs) alive(pid int) bool {
+	return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
+}
+
+// numbers returns the names in a directory that are numbers.
+func numbers(dir string) []int {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1) // what was read before an error is as good
+	var all []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
