@@ -14,6 +14,16 @@ type cache struct {
 	slots [cacheSlots]atomic.Pointer[block]
 }
 
+// get returns a block, or nil if it is not there.
+func (c *cache) get(number int) *block {
+	if b := c.slots[number%cacheSlots].Load(); b != nil && b.number == number {
+		return b
+	}
+	return nil
+}
+
+func (c *cache) put(b *block) { c.slots[b.number%cacheSlots].Store(b) }
+
 type block struct {
 	number  int
 	entries []byte
@@ -31,8 +41,7 @@ func (x *Reader) entry(i int) ([]byte, error) {
 }
 
 func (x *Reader) block(number int) (*block, error) {
-	slot := &x.cache.slots[number%cacheSlots]
-	if b := slot.Load(); b != nil && b.number == number {
+	if b := x.cache.get(number); b != nil {
 		return b, nil
 	}
 	first := number * blockEntries
@@ -41,6 +50,16 @@ func (x *Reader) block(number int) (*block, error) {
 	if err := readFull(x.r, b.entries, x.entryAt(first)); err != nil {
 		return nil, err
 	}
-	slot.Store(b)
+	x.cache.put(b)
 	return b, nil
+}
+
+// blockEnd returns where the last chunk of a block ends, without reading the
+// block: a search asks for many blocks and needs one.
+func (x *Reader) blockEnd(number int) (uint64, error) {
+	last := min((number+1)*blockEntries, x.count) - 1
+	if x.cache.get(number) != nil {
+		return x.end(last)
+	}
+	return x.readEnd(last)
 }

@@ -28,11 +28,10 @@ func (x *Reader) Chunk(i int) (Chunk, error) {
 	}
 	start := uint64(0)
 	if x.kind == Dynamic && i > 0 {
-		before, err := x.entry(i - 1)
-		if err != nil {
+		var err error
+		if start, err = x.end(i - 1); err != nil {
 			return Chunk{}, err
 		}
-		start = binary.LittleEndian.Uint64(before)
 	}
 	entry, err := x.entry(i)
 	if err != nil {
@@ -61,7 +60,9 @@ func (x *Reader) chunk(i int, start uint64, entry []byte) (Chunk, error) {
 }
 
 // ChunkAt returns the number of the chunk that holds the byte at offset. An
-// offset at or beyond Size() is an error, and so are the ones of Chunk.
+// offset at or beyond Size() is an error, and so are the ones of Chunk. Of offsets
+// that do not grow it sees only those on its way: in a damaged index, the byte may
+// be in another chunk too.
 func (x *Reader) ChunkAt(offset uint64) (int, error) {
 	if offset >= x.size {
 		return 0, fmt.Errorf("offset %d of an archive of %d bytes", offset, x.size)
@@ -85,16 +86,27 @@ func (x *Reader) ChunkAt(offset uint64) (int, error) {
 	return i, nil
 }
 
-// search returns the first entry whose end is beyond offset.
+// search returns the first entry whose end is beyond offset: first the block that
+// holds it, for which one end of each block is enough, then the entry in it.
 func (x *Reader) search(offset uint64) (int, error) {
 	var failed error
-	i := sort.Search(x.count-1, func(i int) bool {
-		entry, err := x.entry(i)
-		if err != nil {
-			failed = errors.Join(failed, err)
-			return true
-		}
-		return binary.LittleEndian.Uint64(entry) > offset
-	})
-	return i, failed
+	beyond := func(end uint64, err error) bool {
+		failed = errors.Join(failed, err)
+		return err != nil || end > offset
+	}
+	blocks := (x.count + blockEntries - 1) / blockEntries
+	number := sort.Search(blocks-1, func(n int) bool { return beyond(x.blockEnd(n)) })
+	first := number * blockEntries
+	within := min(blockEntries, x.count-first)
+	i := sort.Search(within-1, func(i int) bool { return beyond(x.end(first + i)) })
+	return first + i, failed
+}
+
+// end returns where chunk i of a dynamic index ends.
+func (x *Reader) end(i int) (uint64, error) {
+	entry, err := x.entry(i)
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint64(entry), nil
 }

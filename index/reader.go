@@ -61,8 +61,13 @@ func (x *Reader) lastEnd() (uint64, error) {
 	if x.count == 0 {
 		return 0, nil
 	}
+	return x.readEnd(x.count - 1)
+}
+
+// readEnd reads the end offset of entry i of a dynamic index from the file.
+func (x *Reader) readEnd(i int) (uint64, error) {
 	var b [offsetLen]byte
-	err := readFull(x.r, b[:], x.entryAt(x.count-1))
+	err := readFull(x.r, b[:], x.entryAt(i))
 	return binary.LittleEndian.Uint64(b[:]), err
 }
 

@@ -16,16 +16,20 @@ const streamEntries = 2048
 // It stops after the first error, which is one of Chunk or the context's.
 func (x *Reader) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
+		size := x.kind.entrySize()
 		start, i := uint64(0), 0
-		for entry, err := range entries(ctx, x.r, x.count, x.kind.entrySize()) {
-			var c Chunk
-			if err == nil {
-				c, err = x.chunk(i, start, entry)
-			}
-			if !yield(c, err) || err != nil {
+		for b, err := range blocks(ctx, x.r, x.count, size) {
+			if err != nil {
+				yield(Chunk{}, err)
 				return
 			}
-			start, i = c.End, i+1
+			for ; len(b) > 0; b = b[size:] {
+				c, err := x.chunk(i, start, b)
+				if !yield(c, err) || err != nil {
+					return
+				}
+				start, i = c.End, i+1
+			}
 		}
 	}
 }
@@ -53,13 +57,16 @@ func Digests(ctx context.Context, r io.ReaderAt, fileSize int64, kind Kind) iter
 
 func digests(ctx context.Context, r io.ReaderAt, count int, kind Kind) iter.Seq2[digest.Digest, error] {
 	return func(yield func(digest.Digest, error) bool) {
-		for entry, err := range entries(ctx, r, count, kind.entrySize()) {
+		size := kind.entrySize()
+		for b, err := range blocks(ctx, r, count, size) {
 			if err != nil {
 				yield(digest.Digest{}, err)
 				return
 			}
-			if !yield(digest.Digest(entry[len(entry)-digest.Size:]), nil) {
-				return
+			for ; len(b) > 0; b = b[size:] {
+				if !yield(digest.Digest(b[size-digest.Size:]), nil) {
+					return
+				}
 			}
 		}
 	}
@@ -77,23 +84,6 @@ func (x *Reader) ComputeChecksum(ctx context.Context) (digest.Digest, error) {
 		hash.Write(b)
 	}
 	return digest.Digest(hash.Sum(nil)), nil
-}
-
-// entries walks over entries of size bytes. Each is valid until the next.
-func entries(ctx context.Context, r io.ReaderAt, count, size int) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for b, err := range blocks(ctx, r, count, size) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for ; len(b) > 0; b = b[size:] {
-				if !yield(b[:size], nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // blocks reads the entries a block at a time into one buffer, and stops after the

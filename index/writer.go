@@ -21,6 +21,9 @@ type sink struct {
 	hash  hash.Hash
 	count uint64
 	err   error // the first one; nothing is written after it
+
+	// entry is here because a local one would be garbage with each chunk.
+	entry [offsetLen + digest.Size]byte
 }
 
 func newSink(entries io.Writer) sink {
@@ -28,10 +31,14 @@ func newSink(entries io.Writer) sink {
 	return sink{out: bufio.NewWriterSize(io.MultiWriter(entries, h), 32<<10), hash: h}
 }
 
-func (s *sink) add(entry []byte) error {
+// add writes one entry: the end, where the kind has it, and the digest.
+func (s *sink) add(kind Kind, end uint64, d digest.Digest) error {
 	if s.err != nil {
 		return s.err
 	}
+	binary.LittleEndian.PutUint64(s.entry[:], end)
+	copy(s.entry[offsetLen:], d[:])
+	entry := s.entry[len(s.entry)-kind.entrySize():]
 	if _, s.err = s.out.Write(entry); s.err == nil {
 		s.count++
 	}
@@ -70,7 +77,7 @@ func NewFixedWriter(entries io.Writer, chunkSize uint64) (*FixedWriter, error) {
 
 // Add appends the next chunk. After an error of the writer below it, every call
 // returns that error.
-func (w *FixedWriter) Add(d digest.Digest) error { return w.sink.add(d[:]) }
+func (w *FixedWriter) Add(d digest.Digest) error { return w.sink.add(Fixed, 0, d) }
 
 // Finish writes what is left and returns the header, of HeaderSize bytes, and the
 // checksum, for an image of size bytes. The number of chunks must fit the size.
@@ -106,10 +113,7 @@ func (w *DynamicWriter) Add(end uint64, d digest.Digest) error {
 	if end <= w.end || end-w.end > MaxChunkSize {
 		return fmt.Errorf("chunk from %d to %d: its size must be from 1 to %d", w.end, end, MaxChunkSize)
 	}
-	var entry [offsetLen + digest.Size]byte
-	binary.LittleEndian.PutUint64(entry[:], end)
-	copy(entry[offsetLen:], d[:])
-	err := w.sink.add(entry[:])
+	err := w.sink.add(Dynamic, end, d)
 	if err == nil {
 		w.end = end
 	}
