@@ -402,3 +402,26 @@ func TestMessagesSayWhatIsWrong(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// eager says io.EOF together with the last bytes, which an io.ReaderAt may.
+type eager struct{ *bytes.Reader }
+
+func (e eager) ReadAt(b []byte, off int64) (int, error) {
+	n, err := e.Reader.ReadAt(b, off)
+	if off+int64(n) == e.Size() {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func TestTheEndOfTheFileTogetherWithItsLastBytesIsFine(t *testing.T) {
+	t.Parallel()
+	raw := dynamic(t, 3)
+	x, err := index.Open(eager{bytes.NewReader(raw)}, int64(len(raw)), index.Dynamic)
+	must(t, err)
+	if len(chunksOf(t, x)) != 3 {
+		t.Error("not all chunks are there")
+	}
+	_, err = x.Chunk(2)
+	must(t, err)
+}
