@@ -2,12 +2,8 @@ package backupinfo
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // member is one key of an object with the text of its value.
@@ -23,18 +19,10 @@ func members(object string) ([]member, error) {
 	return list, err
 }
 
-// elements splits the text of an array that has been checked.
-func elements(array string) ([]string, error) {
-	p := scanner{text: array}
-	var list []string
-	err := p.document(func() { p.array(func() { list = append(list, p.value()) }) })
-	return list, err
-}
-
 // printer writes JSON text in another form: keys sorted by their bytes, strings
 // escaped in the one way of the original. Pretty has two spaces a level and keeps
 // numbers to the letter; canonical has no white space, one form for each
-// number, and no null.
+// number, and no null. It goes through the text once, whatever the nesting.
 type printer struct {
 	out    []byte
 	pretty bool
@@ -45,37 +33,20 @@ type printer struct {
 // text as was read.
 var errLarge = fmt.Errorf("the JSON would be larger than %d bytes", MaxManifestSize)
 
-func (w *printer) value(text string) error {
-	if len(w.out) > MaxManifestSize {
-		return errLarge
-	}
-	switch text[0] {
-	case '{':
-		list, err := members(text)
-		if err != nil {
-			return err
-		}
-		return w.object(list)
-	case '[':
-		list, err := elements(text)
-		if err != nil {
-			return err
-		}
-		return w.array(list)
-	}
-	return w.scalar(text)
+// text prints the one value that the text has.
+func (w *printer) text(text string) error {
+	p := scanner{text: text}
+	return p.document(func() { w.value(&p) })
 }
 
-func (w *printer) object(list []member) error {
+// members prints an object that was taken apart.
+func (w *printer) members(list []member) error {
 	slices.SortFunc(list, func(a, b member) int { return cmp.Compare(a.key, b.key) })
 	w.open('{')
 	for i, m := range list {
 		w.separate(i)
-		w.out = append(appendString(w.out, m.key), ':')
-		if w.pretty {
-			w.out = append(w.out, ' ')
-		}
-		if err := w.value(m.value); err != nil {
+		w.key(m.key)
+		if err := w.text(m.value); err != nil {
 			return fmt.Errorf("%s: %w", quote(m.key), err)
 		}
 	}
@@ -83,34 +54,88 @@ func (w *printer) object(list []member) error {
 	return nil
 }
 
-func (w *printer) array(list []string) error {
-	w.open('[')
-	for i, text := range list {
-		w.separate(i)
-		if err := w.value(text); err != nil {
-			return err
-		}
+func (w *printer) value(p *scanner) {
+	if len(w.out) > MaxManifestSize {
+		p.fail("%w", errLarge)
 	}
-	w.close(']', len(list))
-	return nil
+	switch c := p.peek(); {
+	case c == '{':
+		w.object(p)
+	case c == '[':
+		w.array(p)
+	case c == '"':
+		w.out = appendString(w.out, p.string())
+	case !w.pretty && (c == '-' || isDigit(c)):
+		w.canonicalNumber(p)
+	case !w.pretty && c == 'n':
+		p.fail("null has no canonical form")
+	default:
+		w.out = append(w.out, p.value()...)
+	}
 }
 
-func (w *printer) scalar(text string) (err error) {
-	switch c := text[0]; {
-	case c == '"':
-		p := scanner{text: text}
-		w.out = appendString(w.out, p.string())
-		return p.err
-	case w.pretty:
-		w.out = append(w.out, text...)
-	case c == 'n':
-		return errors.New("null has no canonical form")
-	case c == '-' || isDigit(c):
-		w.out, err = appendCanonicalNumber(w.out, text)
-	default:
-		w.out = append(w.out, text...)
+func (w *printer) array(p *scanner) {
+	w.open('[')
+	count := 0
+	p.array(func() {
+		w.separate(count)
+		w.value(p)
+		count++
+	})
+	w.close(']', count)
+}
+
+// printed is where the output has a member of an object.
+type printed struct {
+	key      string
+	from, to int
+}
+
+func (w *printer) object(p *scanner) {
+	w.open('{')
+	start := len(w.out)
+	var list []printed
+	p.object(func(key string) {
+		w.separate(len(list))
+		from := len(w.out)
+		w.key(key)
+		w.value(p)
+		list = append(list, printed{key, from, len(w.out)})
+	})
+	w.sort(start, list)
+	w.close('}', len(list))
+}
+
+// sort puts the members of an object in order that were printed in another one.
+// The original's own text is in order already.
+func (w *printer) sort(start int, list []printed) {
+	byKey := func(a, b printed) int { return cmp.Compare(a.key, b.key) }
+	if slices.IsSortedFunc(list, byKey) {
+		return
 	}
-	return err
+	slices.SortFunc(list, byKey)
+	old := slices.Clone(w.out[start:])
+	w.out = w.out[:start]
+	for i, m := range list {
+		w.separate(i)
+		w.out = append(w.out, old[m.from-start:m.to-start]...)
+	}
+}
+
+func (w *printer) canonicalNumber(p *scanner) {
+	text := p.number()
+	out, err := appendCanonicalNumber(w.out, text)
+	if err != nil {
+		p.fail("%w", err)
+	}
+	w.out = out
+}
+
+func (w *printer) key(key string) {
+	w.out = append(appendString(w.out, key), ':')
+	if w.pretty {
+		w.out = append(w.out, ' ')
+	}
 }
 
 func (w *printer) open(c byte) {
@@ -139,55 +164,8 @@ func (w *printer) newline() {
 		return
 	}
 	w.out = append(w.out, '\n')
-	for range w.depth {
-		w.out = append(w.out, "  "...)
-	}
+	w.out = append(w.out, indentation[:min(2*w.depth, len(indentation))]...)
 }
 
-// appendCanonicalNumber writes integers of 64 bits to the letter, everything else
-// as the shortest decimal that reads back as the same 64-bit float.
-func appendCanonicalNumber(dst []byte, text string) ([]byte, error) {
-	if isInteger(text) {
-		return append(dst, text...), nil
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return dst, fmt.Errorf("number %s is out of range", quote(text))
-	}
-	return appendFloat(dst, f), nil
-}
-
-// isInteger reports whether the original holds the number as an integer. It reads
-// -0 as a float.
-func isInteger(text string) bool {
-	if strings.ContainsAny(text, ".eE") || text == "-0" {
-		return false
-	}
-	_, signed := strconv.ParseInt(text, 10, 64)
-	_, unsigned := strconv.ParseUint(text, 10, 64)
-	return signed == nil || unsigned == nil
-}
-
-// appendFloat writes 100.0, 0.1, 1e16: always with a point or an exponent, and
-// with an exponent where the point would be more than 16 places right or 5 left
-// of the first digit.
-func appendFloat(dst []byte, f float64) []byte {
-	if f == 0 {
-		if math.Signbit(f) {
-			dst = append(dst, '-')
-		}
-		return append(dst, "0.0"...)
-	}
-	shortest := strconv.AppendFloat(nil, f, 'e', -1, 64)
-	mantissa, exponent, _ := strings.Cut(string(shortest), "e")
-	point, err := strconv.Atoi(exponent)
-	if point++; err != nil || point <= -5 || point > 16 {
-		return append(append(append(dst, mantissa...), 'e'), strconv.Itoa(point-1)...)
-	}
-	start := len(dst)
-	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-	if !strings.Contains(string(dst[start:]), ".") {
-		dst = append(dst, ".0"...)
-	}
-	return dst
-}
+// indentation is as long as the deepest nesting needs.
+const indentation = "                                                                    "

@@ -26,6 +26,7 @@ type Manifest struct {
 	read     int    // files[:read] are those of filesRaw
 
 	signature string // the text of the JSON value, "" when absent
+	resigned  bool   // signature is not what was read
 	unprotected
 }
 
@@ -147,7 +148,7 @@ func (m *Manifest) AddFile(f File) error {
 		return err
 	}
 	m.files = append(m.files, f)
-	m.signature = "null"
+	m.signature, m.resigned = "null", true
 	return nil
 }
 

@@ -208,9 +208,8 @@ func (u *unprotected) members() ([]member, error) {
 // replace makes the list the new object. It is read back, so that what cannot be
 // read is never written.
 func (u *unprotected) replace(list []member) error {
-	var w printer
-	w.pretty = true
-	if err := w.object(list); err != nil {
+	w := printer{pretty: true}
+	if err := w.members(list); err != nil {
 		return err
 	}
 	p := scanner{text: string(w.out), depth: 1}

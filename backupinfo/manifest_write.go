@@ -15,7 +15,7 @@ func (m *Manifest) Signature() (string, bool) { return jsonString(m.signature) }
 
 // SetSignature sets the signature, an HMAC over [Manifest.SigningBytes].
 func (m *Manifest) SetSignature(mac [32]byte) {
-	m.signature = `"` + digest.Digest(mac).String() + `"`
+	m.signature, m.resigned = `"`+digest.Digest(mac).String()+`"`, true
 }
 
 // SigningBytes returns what a signature covers: the canonical JSON of everything
@@ -31,7 +31,7 @@ func (m *Manifest) SigningBytes() ([]byte, error) {
 		return item.key == "signature" || item.key == "unprotected"
 	})
 	var w printer
-	if err := w.object(list); err != nil {
+	if err := w.members(list); err != nil {
 		return nil, fmt.Errorf("manifest has no form to sign: %w", err)
 	}
 	return w.out, nil
@@ -46,7 +46,7 @@ func (m *Manifest) Marshal() ([]byte, error) {
 		return nil, err
 	}
 	w := printer{pretty: true, out: make([]byte, 0, len(m.text)+256)}
-	if err := w.object(list); err != nil {
+	if err := w.members(list); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
 	if len(w.out) > MaxManifestSize {
@@ -62,15 +62,15 @@ func (m *Manifest) members() ([]member, error) {
 		return nil, err
 	}
 	set := func(key, value string) {
-		i := slices.IndexFunc(list, func(item member) bool { return item.key == key })
-		if i >= 0 {
-			list[i].value = value
-		} else if value != "" {
-			list = append(list, member{key, value})
-		}
+		list = slices.DeleteFunc(list, func(item member) bool { return item.key == key })
+		list = append(list, member{key, value})
 	}
-	set("files", m.filesText())
-	set("signature", m.signature)
+	if len(m.files) != m.read {
+		set("files", m.filesText())
+	}
+	if m.resigned {
+		set("signature", m.signature)
+	}
 	if m.unprotected.changed {
 		set("unprotected", m.unprotected.raw)
 	}
@@ -79,9 +79,6 @@ func (m *Manifest) members() ([]member, error) {
 
 // filesText returns the array as it was read, with the added entries behind.
 func (m *Manifest) filesText() string {
-	if len(m.files) == m.read {
-		return m.filesRaw
-	}
 	var b strings.Builder
 	b.WriteString(strings.TrimSuffix(m.filesRaw, "]"))
 	for i, f := range m.files[m.read:] {
