@@ -2,7 +2,6 @@ package flock
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -20,10 +19,11 @@ var errMoved = errors.New("the name leads to another file")
 // let each of them fail as a network file system would.
 type calls struct {
 	kind  Kind
-	open  func(Ref, Mode) (*os.File, error)
+	open  func(Ref, Mode) (fd int, err error)
 	lock  func(fd int, m Mode) error
 	fstat func(fd int, st *unix.Stat_t) error
 	stat  func(Ref, *unix.Stat_t) error
+	who   func(fd int, id ident, k Kind, m Mode) []Holder
 }
 
 // ident tells one file of this kernel from all others.
@@ -44,36 +44,33 @@ func (c calls) acquire(ref Ref, mode Mode) (*lock, error) {
 }
 
 func (c calls) attempt(ref Ref, mode Mode) (*lock, error) {
-	f, err := c.open(ref, mode)
+	fd, err := c.open(ref, mode)
 	if err != nil {
 		return nil, movedIf(errnoOf(err) == unix.ESTALE, err)
 	}
-	id, err := c.lockFile(f, ref, mode)
+	id, err := c.lockFile(fd, ref, mode)
 	if err == nil {
-		return hold(f, ref, mode, id), nil
+		return hold(fd, ref, id), nil
 	}
 	if err == unix.EWOULDBLOCK {
-		err = &LockedError{Path: ref.String(), Mode: mode, Holders: conflicting(f, c.kind, mode)}
+		err = &LockedError{Path: ref.String(), Mode: mode, Holders: c.who(fd, id, c.kind, mode)}
 	}
-	f.Close()
+	unix.Close(fd)
 	return nil, err
 }
 
-// lockFile locks f and makes sure that ref leads to it. The look at the path
-// comes after the lock: before, it would prove nothing. It is taken for a busy
-// file as well, because a file that was renamed away for its removal is busy for
-// the remover only, while the name is free, or gone.
-func (c calls) lockFile(f *os.File, ref Ref, mode Mode) (ident, error) {
+// lockFile locks the open file and makes sure that ref leads to it. The look at
+// the path comes after the lock: before, it would prove nothing. It is taken for
+// a busy file as well, because a file that was renamed away for its removal is
+// busy for the remover only, while the name is free, or gone.
+func (c calls) lockFile(fd int, ref Ref, mode Mode) (ident, error) {
+	locked := c.lock(fd, mode)
+	if locked != nil && locked != unix.EWOULDBLOCK {
+		return ident{}, movedIf(locked == unix.ESTALE, classify(c.kind, ref, locked))
+	}
 	var own, now unix.Stat_t
-	var locked error
-	err := withFD(f, func(fd int) error {
-		if locked = c.lock(fd, mode); locked != nil && locked != unix.EWOULDBLOCK {
-			return classify(c.kind, ref, locked)
-		}
-		return pathError("fstat", ref.String(), c.fstat(fd, &own))
-	})
-	if err != nil {
-		return ident{}, movedIf(errnoOf(err) == unix.ESTALE, err)
+	if err := c.fstat(fd, &own); err != nil {
+		return ident{}, movedIf(err == unix.ESTALE, pathError("fstat", ref.String(), err))
 	}
 	if err := c.stat(ref, &now); err != nil {
 		return ident{}, movedIf(gone(err), err)

@@ -80,7 +80,7 @@ func parseStat(stat string) (name string, ticks uint64, ok bool) {
 		return name, 0, false
 	}
 	ticks, err := strconv.ParseUint(fields[startTime], 10, 64)
-	return name, ticks, err == nil && ticks < 1<<40
+	return name, ticks, err == nil && ticks < 1<<39 // as a Duration it fits
 }
 
 // parseUID reads the effective user from /proc/PID/status.

@@ -2,7 +2,6 @@ package flock
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,10 +36,11 @@ func TryExclusive(ref Ref) (*ExclusiveGuard, error) {
 func flockCalls() calls {
 	return calls{
 		kind:  Flock,
-		open:  func(r Ref, _ Mode) (*os.File, error) { return r.openAny(unix.O_RDONLY) },
+		open:  func(r Ref, _ Mode) (int, error) { return r.openAny(unix.O_RDONLY) },
 		lock:  flockFD,
 		fstat: fstat,
 		stat:  Ref.stat,
+		who:   conflicting,
 	}
 }
 
@@ -49,7 +49,7 @@ func flockCalls() calls {
 // answer stands.
 func flockWritable(ref Ref, first error) (*lock, error) {
 	c := flockCalls()
-	c.open = func(r Ref, _ Mode) (*os.File, error) { return r.openRegular(unix.O_RDWR) }
+	c.open = func(r Ref, _ Mode) (int, error) { return r.openRegular(unix.O_RDWR) }
 	l, err := c.acquire(ref, Exclusive)
 	if err != nil && !errors.Is(err, ErrLocked) {
 		return nil, first

@@ -81,15 +81,11 @@ func fileBehind(link string, l lockLine) (ident, bool) {
 }
 
 // deviceOf returns the device by which the kernel's lock lines call the file
-// system of f, or 0.
-func (p procfs) deviceOf(f *os.File) uint64 {
-	var info []byte
-	err := withFD(f, func(fd int) error {
-		info = readHead(p.root+"/self/fdinfo/"+strconv.Itoa(fd), make([]byte, maxInfo))
-		return nil
-	})
+// system of an open file, or 0.
+func (p procfs) deviceOf(fd int) uint64 {
+	info := readHead(p.root+"/self/fdinfo/"+strconv.Itoa(fd), make([]byte, maxInfo))
 	_, rest, ok := strings.Cut(string(info), "mnt_id:")
-	if err != nil || !ok {
+	if !ok {
 		return 0
 	}
 	id, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")

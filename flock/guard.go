@@ -1,11 +1,6 @@
 package flock
 
-import (
-	"io/fs"
-	"os"
-
-	"golang.org/x/sys/unix"
-)
+import "os"
 
 // SharedGuard proves that a lock is held which others may hold as well. It is
 // used once: after Close it stays closed. It may be used by several goroutines.
@@ -25,8 +20,9 @@ func (g *SharedGuard) Close() error {
 }
 
 // File returns the open file that carries the lock, to work relative to it. The
-// caller must not close it.
-func (g *SharedGuard) File() *os.File { return g.lock.file }
+// caller must not close it. After Close it is closed, or nil if it was not asked
+// for before.
+func (g *SharedGuard) File() *os.File { return g.lock.open() }
 
 // Ref returns what the lock was taken by.
 func (g *SharedGuard) Ref() Ref { return g.lock.ref }
@@ -46,8 +42,9 @@ func (g *ExclusiveGuard) Close() error {
 }
 
 // File returns the open file that carries the lock, to work relative to it. The
-// caller must not close it.
-func (g *ExclusiveGuard) File() *os.File { return g.lock.file }
+// caller must not close it. After Close it is closed, or nil if it was not asked
+// for before.
+func (g *ExclusiveGuard) File() *os.File { return g.lock.open() }
 
 // Ref returns what the lock was taken by.
 func (g *ExclusiveGuard) Ref() Ref { return g.lock.ref }
@@ -56,41 +53,3 @@ func (g *ExclusiveGuard) Ref() Ref { return g.lock.ref }
 // it is gone or leads to another one, fs.ErrClosed after Close, or what the
 // system said when it was asked.
 func (g *ExclusiveGuard) Check() error { return g.lock.check(Ref.stat) }
-
-// lock is what both guards hold.
-type lock struct {
-	ref  Ref
-	mode Mode
-	file *os.File
-	id   ident
-}
-
-// hold makes a lock of an open, locked file.
-func hold(f *os.File, ref Ref, mode Mode, id ident) *lock {
-	l := &lock{ref: ref, mode: mode, file: f, id: id}
-	held.add(l)
-	return l
-}
-
-// close closes and never unlocks: LOCK_UN would take the lock from a process
-// that has inherited the file as well.
-func (l *lock) close() error {
-	if !held.remove(l) {
-		return nil
-	}
-	return l.file.Close()
-}
-
-func (l *lock) check(stat func(Ref, *unix.Stat_t) error) error {
-	if !held.has(l) {
-		return pathError("check lock", l.ref.String(), fs.ErrClosed)
-	}
-	var now unix.Stat_t
-	switch err := stat(l.ref, &now); {
-	case err != nil && !gone(err):
-		return err
-	case err != nil || identOf(&now) != l.id:
-		return pathError("check lock", l.ref.String(), ErrChanged)
-	}
-	return nil
-}

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// held keeps every lock, and with it the open file, reachable until it is closed.
-// Without it a guard that the program has forgotten would be collected as
-// garbage, its file closed by the runtime, and the lock gone minutes later in
-// the middle of the work that it protects. This way it stays locked, and shows.
+// held keeps every lock, and with it the *os.File that it may have, reachable
+// until it is closed. Without it a guard that the program has forgotten would be
+// collected as garbage, its file closed by the runtime, and the lock gone minutes
+// later in the middle of the work that it protects. This way it stays locked, and
+// shows.
 var held table
 
 type table struct {
@@ -38,18 +39,8 @@ func (t *table) add(l *lock) {
 	t.locks[l] = struct{}{}
 }
 
-// remove tells whether l was there: of several calls exactly one gets true.
-func (t *table) remove(l *lock) bool {
+func (t *table) remove(l *lock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, ok := t.locks[l]
 	delete(t.locks, l)
-	return ok
-}
-
-func (t *table) has(l *lock) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, ok := t.locks[l]
-	return ok
 }

@@ -2,7 +2,6 @@ package flock
 
 import (
 	"os"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,24 +15,34 @@ func Holders(f *os.File) ([]Holder, error) {
 	return holdersIn(procfs{"/proc"}, f)
 }
 
-func holdersIn(p procfs, f *os.File) ([]Holder, error) {
-	var st unix.Stat_t
-	err := withFD(f, func(fd int) error { return fstat(fd, &st) })
-	if err != nil {
-		return nil, pathError("fstat", f.Name(), err)
-	}
-	var found []Holder
-	for _, o := range p.search(f, identOf(&st)) {
-		found = append(found, p.describe(o))
-	}
-	return found, nil
+func holdersIn(p procfs, f *os.File) (found []Holder, err error) {
+	err = withFD(f, func(fd int) error {
+		var st unix.Stat_t
+		err := fstat(fd, &st)
+		if err == nil {
+			found = p.holders(fd, identOf(&st))
+		}
+		return err
+	})
+	return found, pathError("fstat", f.Name(), err)
 }
 
-// conflicting lists the holders that keep somebody from having f.
-func conflicting(f *os.File, kind Kind, mode Mode) []Holder {
-	all, err := Holders(f)
-	if err != nil {
-		return nil // it is busy all the same, and only that is certain
+func (p procfs) holders(fd int, id ident) []Holder {
+	var found []Holder
+	for _, o := range p.search(fd, id) {
+		found = append(found, p.describe(o))
 	}
-	return slices.DeleteFunc(all, func(h Holder) bool { return !kind.conflicts(mode, h) })
+	return found
+}
+
+// conflicting lists the holders that keep somebody from having the file.
+func conflicting(fd int, id ident, kind Kind, mode Mode) []Holder {
+	var found []Holder
+	p := procfs{"/proc"}
+	for _, o := range p.search(fd, id) {
+		if kind.conflicts(mode, o) {
+			found = append(found, p.describe(o))
+		}
+	}
+	return found
 }

@@ -3,6 +3,7 @@ package flock
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -63,7 +64,7 @@ func (h Holder) String() string {
 	switch {
 	case h.PID <= 0:
 		return manner + " by an unknown process"
-	case h.PID == os.Getpid():
+	case h.PID == self():
 		return fmt.Sprintf("%s by this process (pid %d)", manner, h.PID)
 	}
 	var facts []string
@@ -80,4 +81,14 @@ func (h Holder) String() string {
 		return fmt.Sprintf("%s by pid %d", manner, h.PID)
 	}
 	return fmt.Sprintf("%s by pid %d (%s)", manner, h.PID, strings.Join(facts, ", "))
+}
+
+// self is this process' number as /proc has it, which is another one than its own
+// where /proc belongs to an outer namespace.
+func self() int {
+	link, _ := os.Readlink("/proc/self")
+	if pid, err := strconv.Atoi(link); err == nil {
+		return pid
+	}
+	return os.Getpid()
 }

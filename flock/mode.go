@@ -53,6 +53,6 @@ func (k Kind) call() string {
 }
 
 // conflicts tells whether a holder keeps somebody from having k in mode m.
-func (k Kind) conflicts(m Mode, h Holder) bool {
-	return (k == Flock) == (h.Kind == Flock) && (m == Exclusive || h.Mode == Exclusive)
+func (k Kind) conflicts(m Mode, o owner) bool {
+	return (k == Flock) == (o.kind == Flock) && (m == Exclusive || o.mode == Exclusive)
 }

@@ -10,43 +10,39 @@ import (
 	"github.com/pbs-like/pbs-like/internal/beneath"
 )
 
-// openPath is os.OpenFile without what that does to watch pipes and sockets,
-// which takes longer than the lock itself.
-func openPath(name string, flag int) (*os.File, error) {
-	var fd int
+// openPath opens an ordinary path.
+func openPath(name string, flag int) (int, error) {
+	fd := -1
 	err := again(func() (err error) {
 		fd, err = unix.Open(name, flag|unix.O_CLOEXEC, 0)
 		return err
 	})
-	if err != nil {
-		return nil, pathError("open", name, err)
-	}
-	return os.NewFile(uintptr(fd), name), nil
+	return fd, pathError("open", name, err)
 }
 
 // openRegularPath never blocks on a named pipe: it looks first, and does not
 // wait if one came in between.
-func openRegularPath(name string, flag int) (*os.File, error) {
+func openRegularPath(name string, flag int) (int, error) {
 	var st unix.Stat_t
 	if err := again(func() error { return unix.Stat(name, &st) }); err != nil {
-		return nil, pathError("stat", name, err)
+		return -1, pathError("stat", name, err)
 	}
 	if !isRegular(&st) {
-		return nil, pathError("open", name, beneath.ErrNotRegular)
+		return -1, pathError("open", name, beneath.ErrNotRegular)
 	}
-	f, err := openPath(name, flag|unix.O_NONBLOCK)
+	fd, err := openPath(name, flag|unix.O_NONBLOCK)
 	if err != nil {
-		return nil, err
+		return -1, err
 	}
-	err = withFD(f, func(fd int) error { return fstat(fd, &st) })
+	err = fstat(fd, &st)
 	if err == nil && !isRegular(&st) {
 		err = beneath.ErrNotRegular
 	}
 	if err != nil {
-		f.Close()
-		return nil, pathError("open", name, err)
+		unix.Close(fd)
+		return -1, pathError("open", name, err)
 	}
-	return f, nil
+	return fd, nil
 }
 
 func isRegular(st *unix.Stat_t) bool { return st.Mode&unix.S_IFMT == unix.S_IFREG }
@@ -56,8 +52,8 @@ func fstat(fd int, st *unix.Stat_t) error {
 }
 
 // withFD keeps f from being closed, and its number from going to another file,
-// while do runs. A bare number would not: once f is garbage, the runtime closes
-// it, and the number may belong to a file that has nothing to do with us.
+// while do runs. The bare number of an *os.File would not: once that is garbage,
+// the runtime closes it, and the number may belong to somebody else's file.
 func withFD(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

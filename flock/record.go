@@ -1,8 +1,6 @@
 package flock
 
 import (
-	"os"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -32,10 +30,17 @@ func TryRecordExclusive(ref Ref) (*ExclusiveGuard, error) {
 }
 
 func recordCalls() calls {
-	return calls{kind: OFD, open: openRecord, lock: recordFD, fstat: fstat, stat: Ref.stat}
+	return calls{
+		kind:  OFD,
+		open:  openRecord,
+		lock:  recordFD,
+		fstat: fstat,
+		stat:  Ref.stat,
+		who:   conflicting,
+	}
 }
 
-func openRecord(r Ref, m Mode) (*os.File, error) {
+func openRecord(r Ref, m Mode) (int, error) {
 	if m == Exclusive {
 		return r.openRegular(unix.O_RDWR)
 	}

@@ -34,24 +34,24 @@ func (r Ref) String() string {
 
 // openAny opens a directory or a regular file. The first open is for directories
 // only, so that whatever else is there is not opened before it was looked at.
-func (r Ref) openAny(flag int) (*os.File, error) {
-	f, err := r.openDir()
+func (r Ref) openAny(flag int) (int, error) {
+	fd, err := r.openDir()
 	if err != nil && errnoOf(err) == unix.ENOTDIR {
 		return r.openRegular(flag)
 	}
-	return f, err
+	return fd, err
 }
 
-func (r Ref) openDir() (*os.File, error) {
+func (r Ref) openDir() (int, error) {
 	if r.Dir != nil {
-		return beneath.OpenDir(r.Dir, r.Name)
+		return beneath.OpenFD(r.Dir, r.Name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	}
 	return openPath(r.Name, unix.O_RDONLY|unix.O_DIRECTORY)
 }
 
-func (r Ref) openRegular(flag int) (*os.File, error) {
+func (r Ref) openRegular(flag int) (int, error) {
 	if r.Dir != nil {
-		return beneath.OpenRegularFlags(r.Dir, r.Name, flag)
+		return beneath.OpenRegularFD(r.Dir, r.Name, flag)
 	}
 	return openRegularPath(r.Name, flag)
 }

@@ -34,13 +34,13 @@ type census struct {
 	seen   map[owner]bool // lock lines met on some descriptor, by who took the lock
 }
 
-// search finds the holders of locks on the file id, which f has open.
+// search finds the holders of locks on the file id, which fd has open.
 //
 // /proc/locks names the process that took a lock. Mostly that one still has it,
 // and its fdinfo confirms it; then nothing else is read. Otherwise (a lock of an
 // open file has no process there; a process that passed its file on to a child
 // is gone; another namespace's is left out) the fdinfo of every process is read.
-func (p procfs) search(f *os.File, id ident) []owner {
+func (p procfs) search(fd int, id ident) []owner {
 	lines := p.listed(id.ino)
 	c := census{id, map[owner]bool{}, map[owner]bool{}}
 	for _, l := range lines {
@@ -48,7 +48,7 @@ func (p procfs) search(f *os.File, id ident) []owner {
 	}
 	if len(lines) == 0 || !c.explainsAll(lines) {
 		p.scan(c)
-		p.unconfirmed(f, lines, c)
+		p.unconfirmed(fd, lines, c)
 	}
 	return slices.SortedFunc(maps.Keys(c.owners), func(a, b owner) int {
 		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.kind, b.kind), cmp.Compare(a.mode, b.mode))
@@ -99,9 +99,9 @@ func (p procfs) scan(c census) {
 
 // unconfirmed adds what /proc/locks tells and no process admits to: it belongs
 // to another user, or to nobody who can be seen.
-func (p procfs) unconfirmed(f *os.File, lines []lockLine, c census) {
+func (p procfs) unconfirmed(fd int, lines []lockLine, c census) {
 	for _, l := range lines {
-		if c.explains(l) || l.id.dev != c.file.dev && l.id.dev != p.deviceOf(f) {
+		if c.explains(l) || l.id.dev != c.file.dev && l.id.dev != p.deviceOf(fd) {
 			continue
 		}
 		pid := l.pid
@@ -114,7 +114,11 @@ func (p procfs) unconfirmed(f *os.File, lines []lockLine, c census) {
 
 // alive tells whether there is such a process, also one that /proc hides.
 func (p procfs) alive(pid int) bool {
-	return pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
+	if pid <= 0 {
+		return false
+	}
+	_, err := os.Stat(p.root + "/" + strconv.Itoa(pid))
+	return err == nil || unix.Kill(pid, 0) != unix.ESRCH
 }
 
 // numbers returns the names in a directory that are numbers.

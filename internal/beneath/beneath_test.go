@@ -189,12 +189,12 @@ func TestOpenRegularWaitsForALeaseToBreak(t *testing.T) {
 func TestOpenRegularDoesNotBlockOnAPipeThatCameLater(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
-	f, err := Open(dir, "pipe", unix.O_RDONLY|unix.O_NONBLOCK, 0)
+	fd, err := OpenFD(dir, "pipe", unix.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err = onlyRegular(dir, "pipe", f); !errors.Is(err, ErrNotRegular) {
-		t.Errorf("onlyRegular = %v, %v, want %v", f, err, ErrNotRegular)
+	if _, err = onlyRegular(dir, "pipe", fd); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("onlyRegular = %v, want %v", err, ErrNotRegular)
 	}
 }
 

@@ -10,6 +10,7 @@
 //   - [Open] is openat(2) with those rules.
 //   - [OpenDir] opens a directory, [OpenRegular] a regular file for reading and
 //     [OpenRegularFlags] one for anything else.
+//   - [OpenFD] and [OpenRegularFD] return a bare descriptor number.
 //   - [Stat] is lstat(2) with those rules.
 //
 // Names are relative, use "/" and are given in their shortest form: "vm/100",

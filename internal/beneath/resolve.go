@@ -2,7 +2,6 @@ package beneath
 
 import (
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -114,17 +113,6 @@ func openPart(dirfd int, part string, flag int, perm uint32) (fd int, err error)
 	case err == unix.ENOTDIR && lstatAt(dirfd, part, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return -1, ErrSymlink
 	}
-	return fd, err
-}
-
-// openPin opens the file behind an O_PATH descriptor.
-func openPin(pin *os.File, flag int) (fd int, err error) {
-	err = withFD(pin, func(n int) error {
-		return again(func() error {
-			fd, err = unix.Open("/proc/self/fd/"+strconv.Itoa(n), flag, 0)
-			return err
-		})
-	})
 	return fd, err
 }
 
