@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decoder turns stored blobs into data. It keeps its memory for the next call,
+// Decoder turns stored blobs into data. It keeps its memory (300 KiB) for the next call,
 // and so is not for concurrent use. Close gives the memory back.
 type Decoder struct {
 	zstd *zstd.Decoder
@@ -56,7 +56,9 @@ func (d *Decoder) unpack(dst, payload []byte, kind Kind, limit int) ([]byte, err
 	if len(payload) > limit {
 		return dst, tooLarge(limit)
 	}
-	return append(dst, payload...), nil
+	// With the room that decompress takes, so that a buffer that is used again
+	// fits both.
+	return append(slices.Grow(dst, len(payload)+slack), payload...), nil
 }
 
 func (d *Decoder) decompress(dst, payload []byte, limit int) ([]byte, error) {
@@ -69,16 +71,26 @@ func (d *Decoder) decompress(dst, payload []byte, limit int) ([]byte, error) {
 	}
 	room := int(min(bound, int64(limit))) + slack
 	start := len(dst)
-	dst = slices.Grow(dst, room)
+	buf := slices.Grow(dst, room)
 	// Three indexes: the capacity is what stops a bomb.
-	out, err := d.zstd.DecodeAll(payload, dst[start:start:start+room])
+	out, err := d.zstd.DecodeAll(payload, buf[start:start:start+room])
 	switch {
-	case bound > int64(limit) && (len(out) > limit || errors.Is(err, zstd.ErrDecoderSizeExceeded)):
+	case bound > int64(limit) && exceeds(out, err, limit):
 		return dst, tooLarge(limit)
 	case err != nil:
 		return dst, fmt.Errorf("%w: zstd: %w", ErrCorrupt, err)
 	}
-	return inPlace(dst, out), nil
+	return inPlace(buf, out), nil
+}
+
+// exceeds reports whether decoding went, or would have gone, beyond limit. The
+// decoder has several errors for a block that does not fit, but all come when the
+// blocks before it fill the room but for less than one block.
+func exceeds(out []byte, err error, limit int) bool {
+	if err == nil {
+		return len(out) > limit
+	}
+	return errors.Is(err, zstd.ErrDecoderSizeExceeded) || len(out)+maxBlock > limit
 }
 
 // slack lets the decoder copy in whole words up to the end of the last block,

@@ -12,13 +12,13 @@ import (
 // not be the same bytes as the original's, for a gain of nothing.
 const minCompress = 18
 
-// Encoder turns data into stored blobs. It keeps its memory for the next call,
-// and so is not for concurrent use. Close gives the memory back.
+// Encoder turns data into stored blobs. It keeps its memory (up to 3.5 MiB) for the
+// next call, and so is not for concurrent use. Close gives the memory back.
 type Encoder struct {
-	zstd *zstd.Encoder
+	thorough, quick *zstd.Encoder
 }
 
-// NewEncoder returns an Encoder. It takes its memory at the first Encode.
+// NewEncoder returns an Encoder. It takes its memory when it is first used.
 func NewEncoder() *Encoder { return &Encoder{} }
 
 // Encode appends the stored form of data to dst and returns the longer slice:
@@ -33,12 +33,13 @@ func (e *Encoder) Encode(dst, data []byte) ([]byte, error) {
 	if err := checkSize(data); err != nil {
 		return dst, err
 	}
-	if err := e.warm(); err != nil {
+	z, err := e.compressor(data)
+	if err != nil {
 		return dst, err
 	}
 	start := len(dst)
-	out := slices.Grow(dst, HeaderSize+e.zstd.MaxEncodedSize(len(data)))[:start+HeaderSize]
-	out = e.zstd.EncodeAll(data, out)
+	out := slices.Grow(dst, HeaderSize+z.MaxEncodedSize(len(data)))[:start+HeaderSize]
+	out = z.EncodeAll(data, out)
 	kind := Zstd
 	if len(out)-start-HeaderSize >= len(data) {
 		out = append(out[:start+HeaderSize], data...)
@@ -63,24 +64,39 @@ func (e *Encoder) EncodePlain(dst, data []byte) ([]byte, error) {
 // Close gives the Encoder's memory back. It never fails, and may come twice; an
 // Encode after it takes memory again.
 func (e *Encoder) Close() error {
-	e.zstd = nil
+	*e = Encoder{}
 	return nil
 }
 
-func (e *Encoder) warm() error {
-	if e.zstd != nil {
-		return nil
+// compressor returns the zstd encoder for this data.
+//
+// The thorough one tries to encode bytes by their frequency even where nothing
+// repeats. Short text and Base64 need that, but on random data it only costs, as
+// much time as the data's SHA-256.
+func (e *Encoder) compressor(data []byte) (*zstd.Encoder, error) {
+	z, thorough := &e.thorough, true
+	if looksRandom(data) {
+		z, thorough = &e.quick, false
 	}
-	z, err := zstd.NewWriter(nil,
+	if *z == nil {
+		var err error
+		if *z, err = newZstd(thorough); err != nil {
+			return nil, err
+		}
+	}
+	return *z, nil
+}
+
+func newZstd(thorough bool) (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil,
 		zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithEncoderConcurrency(1),
+		zstd.WithAllLitEntropyCompression(thorough),
 		zstd.WithEncoderCRC(false), // the blob has its own
-		zstd.WithAllLitEntropyCompression(true),
+		// As large as the original's at this level. More compresses no better here
+		// and takes eight times the memory.
 		zstd.WithWindowSize(512<<10),
-		zstd.WithLowerEncoderMem(true),
 	)
-	e.zstd = z
-	return err
 }
 
 func checkSize(data []byte) error {

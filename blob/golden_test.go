@@ -9,6 +9,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -219,4 +220,36 @@ func withRightCRC(raw []byte) []byte {
 	raw = slices.Clone(raw)
 	binary.LittleEndian.PutUint32(raw[8:], crc32.ChecksumIEEE(raw[h.Size():]))
 	return raw
+}
+
+// The names of these files are the SHA-256 of what they hold, but for the
+// encrypted ones. They are chunks of a store that the original wrote, from one
+// byte to 16 MiB.
+func TestChunksOfTheOriginalDecodeToWhatTheirNamesSay(t *testing.T) {
+	t.Parallel()
+	dec := blob.NewDecoder()
+	defer dec.Close()
+	names, err := filepath.Glob("testdata/chunks/*")
+	if err != nil || len(names) < 10 {
+		t.Fatalf("%d chunks, %v", len(names), err)
+	}
+	var buf []byte
+	for _, name := range names {
+		stored, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := blob.ParseHeader(stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf, err = dec.Decode(buf[:0], stored, 16<<20)
+		if h.Kind.Encrypted() {
+			if !errors.Is(err, blob.ErrNeedKey) {
+				t.Errorf("%s: %v", name, err)
+			}
+		} else if err != nil || sum(buf) != filepath.Base(name) {
+			t.Errorf("%s: %d bytes with digest %s, %v", name, len(buf), sum(buf), err)
+		}
+	}
 }
