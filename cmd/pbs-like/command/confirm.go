@@ -1,0 +1,54 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// errDeclined means that the user said no.
+var errDeclined = errors.New("not confirmed; nothing was removed")
+
+// question decides whether something is destroyed.
+type question struct {
+	p        *program
+	answered bool // --yes
+}
+
+// ask makes sure that there is a way to get an answer, before any work is done.
+func (p *program) question(c *cli.Context) (question, error) {
+	q := question{p: p, answered: c.Bool(flagYes)}
+	if !q.answered && !c.Bool(flagDryRun) && !p.isInteractive() {
+		return q, usageErrorf("nothing is removed without being asked for, and there is no terminal to ask on: use --%s", flagYes)
+	}
+	return q, nil
+}
+
+func (p *program) isInteractive() bool { return isTerminal(p.streams.In) && isTerminal(p.streams.Err) }
+
+// confirm asks on the terminal, unless --yes was given.
+func (q question) confirm(ctx context.Context, text string) error {
+	if q.answered {
+		return nil
+	}
+	q.p.progress.finish()
+	fmt.Fprintf(q.p.screen, "%s [y/N] ", printable(text))
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(q.p.streams.In).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done(): // the reading goroutine ends with the process
+		return context.Cause(ctx)
+	case a := <-answer:
+		if a == "y" || a == "yes" {
+			return nil
+		}
+		return errDeclined
+	}
+}

@@ -1,0 +1,77 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/flock"
+)
+
+// The exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitPartly      = 3
+	exitNotFound    = 10
+	exitLocked      = 11
+	exitCorrupt     = 12
+	exitProtected   = 13
+	exitLockLost    = 14
+	exitInterrupted = 130
+)
+
+// exitCodeMeaning is one row of the documentation.
+type exitCodeMeaning struct {
+	code    int
+	meaning string
+}
+
+// exitCodes documents the codes, in the manual page and the README.
+func exitCodes() []exitCodeMeaning {
+	return []exitCodeMeaning{
+		{exitDone, "done"},
+		{exitFailed, "failed"},
+		{exitUsage, "the command line cannot be carried out as it stands; nothing was done"},
+		{exitPartly, "done in part: something was kept or could not be read, and the output names it"},
+		{exitNotFound, "no such datastore, namespace, group, snapshot or archive"},
+		{exitLocked, "in use: somebody holds a lock, and the message says who"},
+		{exitCorrupt, "stored data is damaged"},
+		{exitProtected, "protected, or owned by somebody else"},
+		{exitLockLost, "a lock was lost while it was held; what was begun was given up"},
+		{exitInterrupted, "interrupted by a signal, after cleaning up"},
+	}
+}
+
+// errPartly means that a command did a part of what was asked.
+var errPartly = errors.New("done in part")
+
+// exitCode is the table from errors to exit codes. Where an error is of several
+// classes the first in this list counts: what the caller has to do something
+// about stands above what merely describes.
+func exitCode(ctx context.Context, err error) int {
+	if err == nil {
+		return exitDone
+	}
+	var usage *usageError
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, errPartly):
+		return exitPartly
+	case errors.Is(err, flock.ErrChanged):
+		return exitLockLost
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.Is(err, flock.ErrLocked):
+		return exitLocked
+	case errors.Is(err, datastore.ErrCorrupt):
+		return exitCorrupt
+	case errors.Is(err, datastore.ErrProtected), errors.Is(err, datastore.ErrNotOwner):
+		return exitProtected
+	case errors.Is(err, datastore.ErrNotFound), errors.Is(err, datastore.ErrNotDatastore):
+		return exitNotFound
+	}
+	return exitFailed
+}

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pbs-like/pbs-like/datastore"
+)
+
+// The environment.
+const (
+	envDatastore  = "PBS_LIKE_DATASTORE"
+	envRepository = "PBS_REPOSITORY"
+	envOnlyHost   = "PBS_LIKE_ONLY_HOST"
+)
+
+// settings are what the global flags say.
+type settings struct {
+	datastore string
+	onlyHost  bool
+	quiet     bool
+	waited    bool // --lock-wait was given
+}
+
+func globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "datastore", Usage: "the `DIRECTORY` of the datastore; " + envRepository + " serves too when it holds an absolute path", EnvVars: []string{envDatastore}, TakesFile: true},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "i-am-the-only-host", Usage: "change a store on a network file system, whose locks reach no other host: say that no other host uses it", EnvVars: []string{envOnlyHost}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "no progress, no summaries; warnings, errors and what was asked for only"},
+		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of messages on standard error: debug, info, warn or error"},
+		&cli.StringFlag{Name: "log-format", Value: string(logConsole), Usage: "`FORMAT` of messages on standard error: console or json"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "version", Usage: "print the version"},
+	}
+}
+
+// readGlobals runs before each command.
+func (p *program) readGlobals(c *cli.Context) error {
+	p.settings = settings{
+		datastore: c.String("datastore"),
+		onlyHost:  c.Bool("i-am-the-only-host"),
+		quiet:     c.Bool("quiet"),
+	}
+	return p.configureLog(c.String("log-format"), c.String("log-level"), p.settings.quiet)
+}
+
+// storePath is the datastore that was asked for.
+func (s settings) storePath() (string, error) {
+	if s.datastore != "" {
+		return s.datastore, nil
+	}
+	repository := os.Getenv(envRepository)
+	if filepath.IsAbs(repository) {
+		return repository, nil
+	}
+	hint := ""
+	if repository != "" {
+		hint = "; " + envRepository + " is set, but names a server and no directory"
+	}
+	return "", usageErrorf("no datastore given: use --datastore DIRECTORY or set %s%s", envDatastore, hint)
+}
+
+// open gives the datastore that was asked for.
+func (p *program) open(c *cli.Context) (*datastore.Datastore, error) {
+	path, err := p.settings.storePath()
+	if err != nil {
+		return nil, err
+	}
+	wait := lockWait(c)
+	if wait < 0 {
+		return nil, usageErrorf("--%s %v is negative", flagLockWait, wait)
+	}
+	p.settings.waited = wait > 0
+	return datastore.Open(path, datastore.Options{LockWait: wait, OnlyHost: p.settings.onlyHost, Events: p.events()})
+}
+
+// The flags that several commands have.
+const (
+	flagNamespace = "ns"
+	flagLockWait  = "lock-wait"
+	flagFormat    = "output-format"
+	flagDryRun    = "dry-run"
+	flagYes       = "yes"
+)
+
+func namespaceFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: flagNamespace, Usage: usage}
+}
+
+func lockWaitFlag() cli.Flag {
+	return &cli.DurationFlag{Name: flagLockWait, DefaultText: "give up", Usage: "wait up to `DURATION`, such as 90s or 2h, for a lock that somebody holds", EnvVars: []string{"PBS_LIKE_LOCK_WAIT"}}
+}
+
+func lockWait(c *cli.Context) time.Duration { return c.Duration(flagLockWait) }
+
+func dryRunFlag() cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: flagDryRun, Aliases: []string{"n"}, Usage: "only say what would be done"}
+}
+
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: flagYes, Aliases: []string{"y"}, Usage: "do not ask; needed where there is no terminal to ask on"}
+}

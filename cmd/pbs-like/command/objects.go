@@ -1,0 +1,55 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+)
+
+func namespaceOf(c *cli.Context) (backupinfo.Namespace, error) {
+	ns, err := backupinfo.ParseNamespace(c.String(flagNamespace))
+	return ns, asUsage(err)
+}
+
+// groupArg reads an argument as a group.
+func groupArg(c *cli.Context, i int) (backupinfo.Group, error) {
+	ns, err := namespaceOf(c)
+	if err != nil {
+		return backupinfo.Group{}, err
+	}
+	g, err := backupinfo.ParseGroup(ns, trimSlash(c.Args().Get(i)))
+	return g, asUsage(err)
+}
+
+// snapshotArg reads an argument as a snapshot.
+func snapshotArg(c *cli.Context, i int) (backupinfo.Snapshot, error) {
+	ns, err := namespaceOf(c)
+	if err != nil {
+		return backupinfo.Snapshot{}, err
+	}
+	s, err := backupinfo.ParseSnapshot(ns, trimSlash(c.Args().Get(i)))
+	return s, asUsage(err)
+}
+
+// objectArg reads an argument as a group or a snapshot.
+func objectArg(c *cli.Context, i int) (backupinfo.Object, error) {
+	ns, err := namespaceOf(c)
+	if err != nil {
+		return backupinfo.Object{}, err
+	}
+	o, err := backupinfo.ParseObject(ns, trimSlash(c.Args().Get(i)))
+	return o, asUsage(err)
+}
+
+// trimSlash accepts what completion of a path leaves behind.
+func trimSlash(s string) string { return strings.TrimSuffix(s, "/") }
+
+// withNamespace shows an object so that --ns can be read off it.
+func withNamespace(ns backupinfo.Namespace, object string) string {
+	if ns.IsRoot() {
+		return object
+	}
+	return object + " in namespace " + ns.String()
+}

@@ -1,0 +1,110 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/pbs-like/pbs-like/datastore"
+)
+
+// removal removes something, or with dryRun only checks that it could.
+type removal func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error)
+
+// remove is what the removing commands have in common: find out what would go,
+// ask, do it, and say what went and what stayed.
+func (p *program) remove(c *cli.Context, remove removal) error {
+	format, err := outputFormatOf(c)
+	if err != nil {
+		return err
+	}
+	question, err := p.question(c)
+	if err != nil {
+		return err
+	}
+	ds, err := p.open(c)
+	if err != nil {
+		return err
+	}
+	dryRun := c.Bool(flagDryRun)
+	if !dryRun && !question.answered {
+		plan, err := remove(c.Context, ds, true)
+		if err == nil {
+			err = question.confirm(c.Context, "Remove "+counts(plan)+"?")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	report, err := remove(c.Context, ds, dryRun)
+	return p.concludeRemoval(format, dryRun, report, err)
+}
+
+// concludeRemoval prints the report, also after an error: something may be gone already.
+func (p *program) concludeRemoval(format outputFormat, dryRun bool, report datastore.RemovalReport, err error) error {
+	if err != nil && len(report.Snapshots)+len(report.Groups) == 0 {
+		return err
+	}
+	if printErr := p.printRemoval(format, dryRun, report); printErr != nil {
+		return errors.Join(err, printErr)
+	}
+	switch kept := len(report.Protected); {
+	case err != nil:
+		return err
+	case kept > 0:
+		return fmt.Errorf("%w: %s kept", errPartly, plural(kept, "protected snapshot"))
+	}
+	return nil
+}
+
+type removalJSON struct {
+	Protected int `json:"protected-snapshots"`
+	Groups    int `json:"removed-groups"`
+	Snapshots int `json:"removed-snapshots"`
+}
+
+func (p *program) printRemoval(format outputFormat, dryRun bool, r datastore.RemovalReport) error {
+	if format != formatText {
+		p.progress.finish()
+		return writeJSON(p.out, removalJSON{len(r.Protected), len(r.Groups), len(r.Snapshots)}, format == formatJSONPretty)
+	}
+	return p.summary(removalLines(dryRun, r)...)
+}
+
+func removalLines(dryRun bool, r datastore.RemovalReport) []string {
+	removed, kept := "removed", "kept"
+	if dryRun {
+		removed, kept = "would remove", "would keep"
+	}
+	var lines []string
+	for _, s := range r.Snapshots {
+		lines = append(lines, removed+" snapshot "+withNamespace(s.Group.Namespace, s.String()))
+	}
+	for _, name := range r.Other {
+		lines = append(lines, removed+" unknown "+name)
+	}
+	for _, g := range r.Groups {
+		lines = append(lines, removed+" group "+withNamespace(g.Namespace, g.String()))
+	}
+	for _, s := range r.Protected {
+		lines = append(lines, kept+" protected snapshot "+withNamespace(s.Group.Namespace, s.String()))
+	}
+	return append(lines, removed+" "+counts(r))
+}
+
+func counts(r datastore.RemovalReport) string {
+	text := plural(len(r.Groups), "group") + ", " + plural(len(r.Snapshots), "snapshot")
+	if len(r.Protected) > 0 {
+		text += ", keeping " + plural(len(r.Protected), "protected snapshot")
+	}
+	return text
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,108 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/datastore"
+)
+
+func (p *program) restoreCommand() *cli.Command {
+	const args = "SNAPSHOT|GROUP ARCHIVE TARGET|-"
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "restore an archive of a snapshot",
+		ArgsUsage: args,
+		Description: "Writes the archive to the file TARGET, or to standard output. Of a GROUP it takes the newest finished\n" +
+			"snapshot. Each chunk is verified on the way. A new file appears under its name when it is complete;\n" +
+			"ranges of zeros become holes. While it runs the snapshot can't be removed; any number of restores of\n" +
+			"it may run at a time.",
+		Flags: []cli.Flag{
+			namespaceFlag("the `NAMESPACE` of the snapshot"),
+			&cli.BoolFlag{DisableDefaultText: true, Name: "overwrite", Usage: "replace TARGET if it is there; needed for a block device too"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "salvage", Usage: "go on over damaged or missing chunks: their ranges become zeros and are named; the exit code is 12 all the same"},
+			lockWaitFlag(),
+		},
+		Action: withArgs(args, p.restore),
+	}
+}
+
+func (p *program) restore(c *cli.Context) error {
+	object, err := objectArg(c, 0)
+	if err != nil {
+		return err
+	}
+	name, err := backupinfo.ParseArchiveName(c.Args().Get(1))
+	if err != nil {
+		return asUsage(err)
+	}
+	if c.Args().Get(2) == "" {
+		return usageErrorf("the target is empty")
+	}
+	ds, err := p.open(c)
+	if err != nil {
+		return err
+	}
+	snapshot, err := snapshotOf(c.Context, ds, object)
+	if err != nil {
+		return err
+	}
+	options := datastore.RestoreOptions{Overwrite: c.Bool("overwrite"), Salvage: c.Bool("salvage")}
+	return p.restoreArchive(c.Context, ds, snapshot, name, c.Args().Get(2), options)
+}
+
+// snapshotOf is the snapshot itself, or the newest finished one of a group.
+func snapshotOf(ctx context.Context, ds *datastore.Datastore, object backupinfo.Object) (backupinfo.Snapshot, error) {
+	if snapshot, ok := object.Snapshot(); ok {
+		return snapshot, nil
+	}
+	return ds.Latest(ctx, object.Group)
+}
+
+func (p *program) restoreArchive(ctx context.Context, ds *datastore.Datastore, snapshot backupinfo.Snapshot, name backupinfo.ArchiveName, target string, opts datastore.RestoreOptions) (err error) {
+	r, err := ds.OpenSnapshot(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	archive, err := r.OpenArchive(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	if target == standardOutput {
+		stats, err := archive.CopyTo(ctx, p.out, opts)
+		p.reportDamage(stats)
+		return err
+	}
+	stats, err := archive.RestoreFile(ctx, target, opts)
+	p.reportDamage(stats)
+	if err != nil {
+		return err
+	}
+	return p.summary(restoreLine(snapshot, name, target, stats))
+}
+
+// standardOutput as a target means just that.
+const standardOutput = "-"
+
+func restoreLine(s backupinfo.Snapshot, name backupinfo.ArchiveName, target string, stats datastore.RestoreStats) string {
+	text := fmt.Sprintf("%s of %s to %q: %s", name.Display(), withNamespace(s.Group.Namespace, s.String()), target, humanize.IBytes(stats.Size))
+	if stats.Holes > 0 {
+		text += fmt.Sprintf(" (%s of it as holes)", humanize.IBytes(stats.Holes))
+	}
+	return text + fmt.Sprintf(" in %v", stats.Duration.Round(time.Millisecond))
+}
+
+// reportDamage names each range that could not be restored.
+func (p *program) reportDamage(stats datastore.RestoreStats) {
+	for _, d := range stats.Damaged {
+		p.log.Warn().Uint64("start", d.Start).Uint64("end", d.End).Msg("damaged, zeros instead: " + d.Err.Error())
+	}
+}

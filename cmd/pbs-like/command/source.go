@@ -1,0 +1,158 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/datastore"
+)
+
+// standardInput as a path means just that.
+const standardInput = "-"
+
+// source is one archive to be backed up and where its data comes from.
+type source struct {
+	name backupinfo.ArchiveName
+	path string
+
+	file  *os.File
+	owned bool  // close it
+	size  int64 // of a file or device
+	flow  bool  // a pipe, FIFO or terminal: can only be read once, from front to back
+}
+
+// parseSources reads "NAME:PATH" words.
+func parseSources(specs []string) ([]*source, error) {
+	var sources []*source
+	given := map[string]string{}
+	for _, spec := range specs {
+		s, err := parseSource(spec)
+		if err != nil {
+			return nil, err
+		}
+		if before, twice := given[s.name.File()]; twice {
+			return nil, usageErrorf("%q and %q are the same archive %q", before, spec, s.name.File())
+		}
+		given[s.name.File()] = spec
+		sources = append(sources, s)
+	}
+	return sources, checkStandardInput(sources)
+}
+
+func parseSource(spec string) (*source, error) {
+	name, path, found := strings.Cut(spec, ":")
+	if !found || path == "" {
+		return nil, usageErrorf("backup source %q: must be NAME:PATH, like drive-scsi0.img:/srv/disk.raw, or NAME:- for standard input", spec)
+	}
+	archive, err := backupinfo.ParseArchiveName(name)
+	if err != nil {
+		return nil, asUsage(fmt.Errorf("backup source %q: %w", spec, err))
+	}
+	return &source{name: archive, path: path}, nil
+}
+
+func checkStandardInput(sources []*source) error {
+	count := 0
+	for _, s := range sources {
+		if s.path == standardInput {
+			count++
+		}
+	}
+	if count > 1 {
+		return usageErrorf("standard input can be the source of one archive only")
+	}
+	return nil
+}
+
+// openSources opens all before anything is written, so that a wrong path is
+// found at once. The caller closes them, also after an error.
+func openSources(sources []*source, stdin io.Reader) error {
+	for _, s := range sources {
+		if err := s.open(stdin); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func closeSources(sources []*source) {
+	for _, s := range sources {
+		if s.file != nil && s.owned {
+			_ = s.file.Close() // only read from
+		}
+	}
+}
+
+func (s *source) open(stdin io.Reader) error {
+	if s.path == standardInput {
+		f, ok := stdin.(*os.File)
+		if !ok {
+			return errors.New("standard input is no file")
+		}
+		s.file, s.flow = f, true
+		return nil
+	}
+	// Without O_NONBLOCK a FIFO would block here until somebody writes to it.
+	f, err := os.OpenFile(s.path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return err
+	}
+	s.file, s.owned = f, true
+	return s.look()
+}
+
+// look finds out what was opened.
+func (s *source) look() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		s.size = info.Size()
+	case mode.Type() == fs.ModeDevice:
+		s.size, err = s.file.Seek(0, io.SeekEnd)
+	case mode.Type() == fs.ModeNamedPipe:
+		s.flow = true
+	case mode.IsDir():
+		err = fmt.Errorf("backup source %q is a directory; directories can't be backed up yet, only files, block devices and pipes", s.path)
+	default:
+		err = fmt.Errorf("backup source %q is neither a file, a block device nor a pipe", s.path)
+	}
+	return err
+}
+
+// store writes the archive.
+func (s *source) store(ctx context.Context, w *datastore.SnapshotWriter) (datastore.ArchiveStats, error) {
+	if s.name.Kind() == backupinfo.FixedIndex && !s.flow {
+		return w.AddImage(ctx, s.name, s.file, s.size)
+	}
+	r, err := s.reader(ctx)
+	if err != nil {
+		return datastore.ArchiveStats{}, err
+	}
+	defer r.Close()
+	switch s.name.Kind() {
+	case backupinfo.FixedIndex:
+		return w.AddImageStream(ctx, s.name, r)
+	case backupinfo.DynamicIndex:
+		return w.AddStream(ctx, s.name, r)
+	default:
+		return w.AddBlob(ctx, s.name, r)
+	}
+}
+
+func (s *source) reader(ctx context.Context) (io.ReadCloser, error) {
+	if s.flow {
+		return newFlowReader(ctx, s.file)
+	}
+	return io.NopCloser(io.NewSectionReader(s.file, 0, s.size)), nil
+}

@@ -1,0 +1,30 @@
+package command
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+)
+
+func (p *program) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:   "version",
+		Usage:  "print the version",
+		Action: withArgs("", func(*cli.Context) error { return p.printVersion() }),
+	}
+}
+
+func (p *program) printVersion() error {
+	_, err := fmt.Fprintf(p.out, "%s %s %s %s/%s\n", programName, version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// version is what the Go tool knows about the source that was built.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

@@ -1,0 +1,55 @@
+// Pbs-like writes, lists, restores and removes backups in a datastore of a
+// Proxmox Backup Server that is there as a directory. See the package command
+// for its parts.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/cmd/pbs-like/command"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	return command.Run(ctx, os.Args, command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+}
+
+// interruptible gives a context that ends with the first signal, so that what
+// was begun is cleaned up and locks are released. The second signal kills.
+//
+// A closed pipe on standard output must not kill in the middle of a backup: the
+// signal is taken, and the write's own error ends the command in good order.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	arrived := make(chan os.Signal, 1)
+	signal.Notify(arrived, wanted()...)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
+	go func() {
+		if s, ok := <-arrived; ok {
+			signal.Reset(wanted()...)
+			cancel(fmt.Errorf("%w by signal %q", context.Canceled, s))
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(arrived)
+		close(arrived)
+		cancel(nil)
+	}
+}
+
+// wanted leaves out the hang-up under nohup, which asked for it to be ignored.
+func wanted() []os.Signal {
+	signals := []os.Signal{unix.SIGINT, unix.SIGTERM}
+	if !signal.Ignored(unix.SIGHUP) {
+		signals = append(signals, unix.SIGHUP)
+	}
+	return signals
+}
