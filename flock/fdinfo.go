@@ -1,7 +1,6 @@
 package flock
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -17,67 +16,63 @@ const maxInfo = 16 << 10
 type sighting struct {
 	owner       // who has it
 	taken owner // who took it
-	file  ident // the file behind the descriptor, as stat has it
 }
 
-// process returns the locks that a process has on files with that inode number.
-// It is not readable if it is gone or may not be looked at.
-func (p procfs) process(pid int, ino uint64) (seen []sighting, readable bool) {
+// process returns the locks that a process has on the file. It is not readable if
+// it is gone or may not be looked at.
+//
+// The descriptors are compared by what stat says, because lock lines call a file
+// on btrfs or overlay by other numbers.
+func (p procfs) process(pid int, file ident) (seen []sighting, readable bool) {
 	if pid <= 0 {
 		return nil, false
 	}
 	dir := p.root + "/" + strconv.Itoa(pid)
-	fds, err := os.Open(dir + "/fdinfo")
+	fds, err := unix.Open(dir+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, false
 	}
-	defer fds.Close()
-	names, err := fds.Readdirnames(-1)
-	buf := make([]byte, maxInfo)
-	for _, fd := range names {
-		for _, l := range locksOf(readHead(dir+"/fdinfo/"+fd, buf), ino) {
-			if file, ok := fileBehind(dir+"/fd/"+fd, l); ok {
-				seen = append(seen, sighting{owner{pid, l.kind, l.mode}, owner{l.pid, l.kind, l.mode}, file})
-			}
+	list := os.NewFile(uintptr(fds), dir+"/fd")
+	defer list.Close()
+	names, err := list.Readdirnames(-1) // what was read before an error is as good
+	for _, name := range names {
+		if !leadsTo(fds, name, file) {
+			continue
+		}
+		for _, l := range locksIn(readHead(dir+"/fdinfo/"+name, make([]byte, maxInfo))) {
+			seen = append(seen, sighting{owner{pid, l.kind, l.mode}, owner{l.pid, l.kind, l.mode}})
 		}
 	}
 	return seen, err == nil
 }
 
-// locksOf returns the locks in a text of fdinfo that are about the inode number.
-func locksOf(info []byte, ino uint64) []lockLine {
-	if !bytes.Contains(info, []byte("lock:")) {
-		return nil
+// leadsTo compares a descriptor of another process with a file. The file systems
+// are not asked anew: one that hangs must not hang the search.
+func leadsTo(fds int, name string, file ident) bool {
+	var st unix.Statx_t
+	err := again(func() error {
+		return unix.Statx(fds, name, unix.AT_STATX_DONT_SYNC|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st)
+	})
+	if err == unix.ENOSYS || err == unix.EPERM { // an old kernel, or a filter in front of it
+		var old unix.Stat_t
+		return unix.Fstatat(fds, name, &old, 0) == nil && identOf(&old) == file
 	}
+	return err == nil && st.Ino == file.ino && unix.Mkdev(st.Dev_major, st.Dev_minor) == file.dev
+}
+
+// locksIn returns the locks in a text of fdinfo.
+func locksIn(info []byte) []lockLine {
 	var lines []lockLine
 	for text := range strings.Lines(string(info)) {
 		rest, ok := strings.CutPrefix(text, "lock:")
 		if !ok {
 			continue
 		}
-		if l, ok := parseLockLine(rest); ok && l.id.ino == ino {
+		if l, ok := parseLockLine(rest); ok {
 			lines = append(lines, l)
 		}
 	}
 	return lines
-}
-
-// fileBehind asks which file a descriptor is about, because the device in the
-// lock's line is not always the one of stat. The file system is not asked anew:
-// one that hangs must not hang the search.
-func fileBehind(link string, l lockLine) (ident, bool) {
-	var st unix.Statx_t
-	err := again(func() error {
-		return unix.Statx(unix.AT_FDCWD, link, unix.AT_STATX_DONT_SYNC|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st)
-	})
-	switch err {
-	case nil:
-		return ident{unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino}, true
-	case unix.ENOENT:
-		return ident{}, false // closed meanwhile
-	default:
-		return l.id, true
-	}
 }
 
 // deviceOf returns the device by which the kernel's lock lines call the file

@@ -224,41 +224,50 @@ func TestGoroutinesAreAsForeignAsProcesses(t *testing.T) {
 // numbers go to other files: a lock must never land on one of those.
 func TestNumbersOfCollectedFilesAreNeverLocked(t *testing.T) {
 	t.Parallel()
-	rounds := 400
+	collections := 100
 	if testing.Short() {
-		rounds = 50
+		collections = 20
 	}
-	done := make(chan error)
-	for range 4 {
-		name := newDir(t)
-		bystander := newFile(t)
+	stop, done := make(chan struct{}), make(chan error)
+	const workers = 4
+	for range workers {
+		name, bystander := newDir(t), newFile(t)
 		go func() {
 			var err error
-			for range rounds {
-				err = errors.Join(err, lockAmongGarbage(name, bystander))
+			for err == nil && !closed(stop) {
+				err = lockAmongGarbage(name, bystander)
 			}
 			done <- err
 		}()
 	}
-	for range 4 {
+	for range collections {
+		makeGarbage()
+	}
+	close(stop)
+	for range workers {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	}
 }
 
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 func lockAmongGarbage(name, bystander string) error {
-	f, err := os.Open(bystander)
-	if err != nil {
+	if _, err := os.Open(bystander); err != nil { // and from here on it is garbage
 		return err
 	}
-	runtime.KeepAlive(f) // and from here on it is garbage
-	makeGarbage()
 	g, err := TryExclusive(Ref{Name: name})
 	if err != nil {
 		return err
 	}
-	makeGarbage()
 	var own, now unix.Stat_t
 	err = errors.Join(withFD(g.File(), func(fd int) error { return fstat(fd, &own) }), unix.Stat(name, &now), g.Check())
 	if err == nil && own.Ino != now.Ino {

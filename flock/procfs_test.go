@@ -56,7 +56,8 @@ func TestWhatProcMaySay(t *testing.T) {
 	}{
 		"nothing at all": {nil, nil},
 		"garbage": {map[string]string{
-			"locks": "\x00\xff\n1:\n1: FLOCK ADVISORY WRITE x DEVINO 0 EOF\n1: LEASE ACTIVE READ 1 DEVINO 0 EOF\n", "1/fdinfo/0": "lock:\n", "x/fdinfo/0": "",
+			"locks":      "\x00\xff\n1:\n1: FLOCK ADVISORY WRITE x DEVINO 0 EOF\n1: LEASE ACTIVE READ 1 DEVINO 0 EOF\n",
+			"1/fdinfo/0": "lock:\n", "1/fd/0": "-> LOCKED", "x/fd/0": "", "2/fd/x": "", "3/fd": "",
 		}, nil},
 		"a waiter is no holder": {map[string]string{"locks": "1: -> FLOCK  ADVISORY  WRITE 1 DEVINO 0 EOF\n"}, nil},
 		"confirmed by the one who took it": {map[string]string{
@@ -78,8 +79,8 @@ func TestWhatProcMaySay(t *testing.T) {
 			"8/fd/3":     "-> LOCKED",
 		}, []owner{{8, OFD, Exclusive}}},
 		"of another file with that inode number": {map[string]string{
-			"locks":      "1: FLOCK  ADVISORY  WRITE 7 DEVINO 0 EOF\n",
-			"7/fdinfo/3": "lock:\t1: FLOCK  ADVISORY  WRITE 7 DEVINO 0 EOF\n",
+			"locks":      "1: FLOCK  ADVISORY  WRITE 7 7f:7f:INO 0 EOF\n",
+			"7/fdinfo/3": "lock:\t1: FLOCK  ADVISORY  WRITE 7 7f:7f:INO 0 EOF\n",
 			"7/fd/3":     "-> /dev/null",
 		}, nil},
 		"on a file system whose lines have another device": {map[string]string{
@@ -87,7 +88,7 @@ func TestWhatProcMaySay(t *testing.T) {
 			"7/fdinfo/3": "lock:\t1: FLOCK  ADVISORY  WRITE 7 7f:7f:INO 0 EOF\n",
 			"7/fd/3":     "-> LOCKED",
 		}, []owner{{7, Flock, Exclusive}}},
-		"there, and never told by anybody": {map[string]string{
+		"of another file, of a process that can't be looked at": {map[string]string{
 			"locks": "1: FLOCK  ADVISORY  WRITE " + self + " 7f:7f:INO 0 EOF\n",
 		}, nil},
 		"closed while we looked": {map[string]string{
@@ -99,7 +100,7 @@ func TestWhatProcMaySay(t *testing.T) {
 		}, []owner{{os.Getpid(), Flock, Exclusive}}},
 		"one that has it no more": {map[string]string{
 			"locks":            "1: FLOCK  ADVISORY  WRITE " + self + " DEVINO 0 EOF\n",
-			self + "/fdinfo/3": "pos:\t0\n",
+			self + "/fdinfo/3": "pos:\t0\n", self + "/fd/3": "-> LOCKED",
 		}, []owner{{-1, Flock, Exclusive}}},
 		"numbers of another namespace": {map[string]string{
 			"locks": "1: FLOCK  ADVISORY  READ 0 DEVINO 0 EOF\n2: OFDLCK ADVISORY  WRITE -1 DEVINO 0 EOF\n",

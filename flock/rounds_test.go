@@ -22,7 +22,7 @@ import (
 func TestManyProcessesNeverHoldADirectoryTogether(t *testing.T) {
 	t.Parallel()
 	const processes = 4
-	rounds := 750
+	rounds := 500
 	if testing.Short() {
 		rounds = 150
 	}

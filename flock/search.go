@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,28 +42,25 @@ type census struct {
 // open file has no process there; a process that passed its file on to a child
 // is gone; another namespace's is left out) the fdinfo of every process is read.
 func (p procfs) search(fd int, id ident) []owner {
-	lines := p.listed(id.ino)
+	lines := p.listed(fd, id)
 	c := census{id, map[owner]bool{}, map[owner]bool{}}
 	for _, l := range lines {
-		c.add(p.process(l.pid, id.ino))
+		c.add(p.process(l.pid, id))
 	}
 	if len(lines) == 0 || !c.explainsAll(lines) {
 		p.scan(c)
-		p.unconfirmed(fd, lines, c)
+		p.unconfirmed(lines, c)
 	}
 	return slices.SortedFunc(maps.Keys(c.owners), func(a, b owner) int {
 		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.kind, b.kind), cmp.Compare(a.mode, b.mode))
 	})
 }
 
-// add counts what was seen on the descriptors of a process. Another file with the
-// same inode number has no owner here, but explains its line in /proc/locks.
+// add counts what was seen on the descriptors of a process.
 func (c census) add(seen []sighting, _ bool) {
 	for _, s := range seen {
 		c.seen[s.taken] = true
-		if s.file == c.file {
-			c.owners[s.owner] = true
-		}
+		c.owners[s.owner] = true
 	}
 }
 
@@ -72,14 +70,15 @@ func (c census) explainsAll(lines []lockLine) bool {
 	return !slices.ContainsFunc(lines, func(l lockLine) bool { return !c.explains(l) })
 }
 
-// listed returns the lines of /proc/locks about an inode of that number. The
-// device can't be compared: btrfs and others have one number there and another
-// one for stat.
-func (p procfs) listed(ino uint64) []lockLine {
+// listed returns the lines of /proc/locks about the file. On btrfs and others the
+// device in them is not the one of stat.
+func (p procfs) listed(fd int, id ident) []lockLine {
 	data, _ := os.ReadFile(p.root + "/locks")
+	device := sync.OnceValue(func() uint64 { return p.deviceOf(fd) })
 	var lines []lockLine
 	for text := range strings.Lines(string(data)) {
-		if l, ok := parseLockLine(text); ok && l.id.ino == ino {
+		l, ok := parseLockLine(text)
+		if ok && l.id.ino == id.ino && (l.id.dev == id.dev || l.id.dev == device()) {
 			lines = append(lines, l)
 		}
 	}
@@ -90,7 +89,7 @@ func (p procfs) listed(ino uint64) []lockLine {
 func (p procfs) scan(c census) {
 	deadline := time.Now().Add(searchTime)
 	for _, pid := range numbers(p.root) {
-		c.add(p.process(pid, c.file.ino))
+		c.add(p.process(pid, c.file))
 		if time.Now().After(deadline) {
 			return
 		}
@@ -99,13 +98,13 @@ func (p procfs) scan(c census) {
 
 // unconfirmed adds what /proc/locks tells and no process admits to: it belongs
 // to another user, or to nobody who can be seen.
-func (p procfs) unconfirmed(fd int, lines []lockLine, c census) {
+func (p procfs) unconfirmed(lines []lockLine, c census) {
 	for _, l := range lines {
-		if c.explains(l) || l.id.dev != c.file.dev && l.id.dev != p.deviceOf(fd) {
+		if c.explains(l) {
 			continue
 		}
 		pid := l.pid
-		if _, readable := p.process(pid, c.file.ino); readable || !p.alive(pid) {
+		if _, readable := p.process(pid, c.file); readable || !p.alive(pid) {
 			pid = -1 // it took the lock and has it no more
 		}
 		c.owners[owner{pid, l.kind, l.mode}] = true
