@@ -79,7 +79,7 @@ func TestEverythingHoldsWithoutPrivileges(t *testing.T) {
 		t.Skip("needs root, to become somebody else")
 	}
 	const nobody = 65534
-	tmp, err := os.MkdirTemp("", "fsop")
+	tmp, err := os.MkdirTemp("", "fsop") //nolint:usetesting // the parent of t.TempDir is closed to others
 	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(tmp) })
 	must(t, os.Chown(tmp, nobody, nobody))

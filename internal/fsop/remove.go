@@ -25,7 +25,7 @@ func (d *Disk) unlink(op Op, dir *os.File, name string, flags int) error {
 	}
 	return d.do(c, func() error {
 		err := withFD(dir, func(fd int) error { return unix.Unlinkat(fd, name, flags) })
-		if flags == unix.AT_REMOVEDIR && err == unix.EEXIST { //nolint:errorlint // a bare errno
+		if flags == unix.AT_REMOVEDIR && err == unix.EEXIST {
 			return unix.ENOTEMPTY // POSIX allows both answers, and some file systems give the other
 		}
 		return err

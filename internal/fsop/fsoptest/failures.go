@@ -18,6 +18,7 @@ const maxPoints = 100_000
 //
 // If the test fails in a run, it logs what that run's script did.
 func Failures(t testing.TB, errno unix.Errno) iter.Seq[*Script] {
+	t.Helper()
 	return points(t, func(n int) []*Script {
 		return []*Script{FailAt(n, errno), FailAfter(n, errno)}
 	})
@@ -26,12 +27,13 @@ func Failures(t testing.TB, errno unix.Errno) iter.Seq[*Script] {
 // Deaths is like [Failures], with all changes from one on failing: nothing can
 // be cleaned up either.
 func Deaths(t testing.TB, errno unix.Errno) iter.Seq[*Script] {
+	t.Helper()
 	return points(t, func(n int) []*Script { return []*Script{FailFrom(n, errno)} })
 }
 
 func points(t testing.TB, scripts func(n int) []*Script) iter.Seq[*Script] {
+	t.Helper()
 	return func(yield func(*Script) bool) {
-		t.Helper()
 		for n := range maxPoints {
 			for _, s := range scripts(n) {
 				if !play(t, s, yield) || !s.Injected() {

@@ -159,8 +159,12 @@ func (s *Script) String() string {
 	if s.n < 0 {
 		return "no change was made to fail"
 	}
-	what := map[string]string{"fail": "failed with " + unix.ErrnoName(s.errno),
-		"die": "and all later ones failed with " + unix.ErrnoName(s.errno), "kill": "killed", "pause": "paused"}[s.what]
+	what := map[string]string{
+		"fail":  "failed with " + unix.ErrnoName(s.errno),
+		"die":   "and all later ones failed with " + unix.ErrnoName(s.errno),
+		"kill":  "killed",
+		"pause": "paused",
+	}[s.what]
 	changes := s.Changes()
 	if len(changes) <= s.n {
 		return fmt.Sprintf("change %d not reached (%s %s)", s.n, s.when, what)

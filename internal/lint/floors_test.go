@@ -1,0 +1,188 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A place says where a package is in the house and which of ours it may import.
+// Arrows go down only: what a package may import is on a lower floor, but for
+// the few that stand beside it and are named here.
+type place struct {
+	floor   int
+	imports []string
+	why     string
+}
+
+const testOnly = -1 // imported by tests and by nothing else
+
+// values are the pure packages: bytes to values and back, no file access.
+var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo"}
+
+// house has an entry for each package.
+var house = map[string]place{
+	"internal/beneath": {0, nil, "opens names below a directory; system calls only"},
+	"internal/fsop":    {0, []string{"internal/beneath"}, "changes a disk; knows nothing of backups"},
+	"flock":            {0, []string{"internal/beneath"}, "locks know no stores"},
+
+	"digest":          {1, nil, "a chunk's name"},
+	"blob":            {1, []string{"digest"}, "formats know no files"},
+	"chunker":         {1, nil, "cut points need only bytes"},
+	"index":           {1, []string{"digest"}, "formats know no files"},
+	"keys":            {1, []string{"digest", "blob"}, "formats know no files"},
+	"backupinfo":      {1, []string{"digest", "blob"}, "values, no access to files"},
+	"pxar":            {1, []string{"digest"}, "formats know no files"},
+	"internal/pbsrun": {1, nil, "names and files of a server's run directory, as values"},
+
+	"chunkstore": {2, []string{"digest", "blob", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
+	"storelock":  {2, []string{"internal/beneath", "internal/fsop"}, "one resource, a lease in a shared store"},
+
+	"datastore": {3, append([]string{
+		"flock", "internal/beneath", "internal/fsop", "internal/pbsrun", "pxar", "chunkstore", "storelock",
+	}, values...), "composes everything below"},
+
+	"cmd/pbs-like/command": {4, append([]string{
+		"datastore", "flock", "chunkstore", "storelock", "pxar",
+	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only"},
+	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
+
+	"internal/fsop/fsoptest": {testOnly, []string{"internal/fsop"}, "makes changes fail"},
+	"internal/helperproc":    {testOnly, nil, "other processes"},
+	"internal/goldenspec":    {testOnly, nil, "input data that golden vectors name"},
+	"internal/testds":        {testOnly, append([]string{"datastore", "chunkstore", "flock", "internal/beneath", "internal/fsop", "internal/fsop/fsoptest"}, values...), "whole stores"},
+	"internal/lint":          {testOnly, nil, "this"},
+}
+
+// modules are what others made, and which of our packages may use it.
+var modules = map[string]func(path string) bool{
+	"golang.org/x/sys":                  notValues,
+	"golang.org/x/sync":                 func(string) bool { return true },
+	"github.com/klauspost/compress":     only("blob", "pxar"),
+	"golang.org/x/term":                 isCommand,
+	"github.com/urfave/cli/v2":          isCommand,
+	"github.com/rs/zerolog":             isCommand,
+	"github.com/dustin/go-humanize":     isCommand,
+	"github.com/jedib0t/go-pretty/v6":   isCommand,
+	"github.com/schollz/progressbar/v3": isCommand,
+	"github.com/vbauerster/mpb/v8":      isCommand,
+	"github.com/rogpeppe/go-internal":   never,
+	"pgregory.net/rapid":                never,
+	"go.uber.org/goleak":                isTestOnly,
+	"golang.org/x/crypto":               only("keys"),
+}
+
+func notValues(path string) bool { return !slices.Contains(values, path) }
+func never(string) bool          { return false } // in tests only, which this table is not about
+
+func only(paths ...string) func(string) bool {
+	return func(path string) bool { return slices.Contains(paths, path) }
+}
+
+func isTestOnly(path string) bool {
+	p, ok := house[path]
+	return ok && p.floor == testOnly
+}
+
+// ours gives the path below the module of an import of ours.
+func ours(imported string) (path string, ok bool) {
+	return strings.CutPrefix(imported, module+"/")
+}
+
+func TestEveryPackageHasItsPlace(t *testing.T) {
+	t.Parallel()
+	for _, p := range allPackages(t) {
+		if _, ok := house[p.path()]; !ok {
+			t.Errorf("%s has no entry in internal/lint/floors_test.go: on which floor is it, what may it import, why?", p.path())
+		}
+	}
+}
+
+func TestImportsGoDown(t *testing.T) {
+	t.Parallel()
+	for _, p := range allPackages(t) {
+		here, ok := house[p.path()]
+		for _, imported := range p.Imports {
+			path, isOurs := ours(imported)
+			if ok && isOurs && !slices.Contains(here.imports, path) {
+				t.Errorf("%s imports %s, which it may not (%s); it may import %q", p.path(), path, here.why, here.imports)
+			}
+		}
+	}
+}
+
+func TestTheTableItselfGoesDown(t *testing.T) {
+	t.Parallel()
+	beside := map[string]bool{ // arrows within a floor
+		"internal/fsop internal/beneath": true, "flock internal/beneath": true,
+		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true, "pxar digest": true,
+		"backupinfo digest": true, "backupinfo blob": true,
+	}
+	for path, p := range house {
+		for _, below := range p.imports {
+			b, ok := house[below]
+			if !ok {
+				t.Errorf("%s may import %s, which has no entry", path, below)
+			}
+			if p.floor != testOnly && (b.floor == testOnly || b.floor >= p.floor && !beside[path+" "+below]) {
+				t.Errorf("%s (floor %d) may import %s (floor %d)", path, p.floor, below, b.floor)
+			}
+		}
+	}
+}
+
+func TestTestsImportNothingFromAbove(t *testing.T) {
+	t.Parallel()
+	for _, p := range allPackages(t) {
+		here, ok := house[p.path()]
+		if !ok || here.floor == testOnly {
+			continue
+		}
+		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+			path, isOurs := ours(imported)
+			if isOurs && !isTestOnly(path) && house[path].floor > here.floor {
+				t.Errorf("a test of %s (floor %d) imports %s (floor %d)", p.path(), here.floor, path, house[path].floor)
+			}
+		}
+	}
+}
+
+func TestForeignModulesStayWhereTheyBelong(t *testing.T) {
+	t.Parallel()
+	for _, p := range allPackages(t) {
+		for _, imported := range p.Imports {
+			if _, isOurs := ours(imported); isOurs || !strings.Contains(imported, ".") {
+				continue
+			}
+			allowed, known := moduleRule(imported)
+			if !known {
+				t.Errorf("%s imports %s, which has no entry in the table of modules", p.path(), imported)
+			} else if !allowed(p.path()) {
+				t.Errorf("%s may not import %s", p.path(), imported)
+			}
+		}
+	}
+}
+
+func moduleRule(imported string) (func(string) bool, bool) {
+	for path, rule := range modules {
+		if imported == path || strings.HasPrefix(imported, path+"/") {
+			return rule, true
+		}
+	}
+	return nil, false
+}
+
+func TestValuesTouchNoFiles(t *testing.T) {
+	t.Parallel()
+	for _, p := range allPackages(t) {
+		if notValues(p.path()) {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if slices.Contains([]string{"os", "os/exec", "path/filepath", "syscall", "net", "net/http", "io/ioutil"}, imported) {
+				t.Errorf("%s imports %s: it turns bytes into values and has no access to files", p.path(), imported)
+			}
+		}
+	}
+}
