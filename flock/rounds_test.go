@@ -70,31 +70,46 @@ func oneRound(dir *os.File, remove bool) error {
 	if err != nil {
 		return err
 	}
-	defer g.Close()
-	marker := filepath.Join(dir.Name(), "inside")
+	err = count(dir.Name(), g)
+	if !remove || err != nil {
+		return errors.Join(err, g.Close())
+	}
+	// Unlinked only after Close: who gets the old directory's lock then must see
+	// by its inode that it has the wrong one, not by its having no link.
+	trash := fmt.Sprintf("%s/trash.%d", dir.Name(), os.Getpid())
+	err = os.Rename(filepath.Join(dir.Name(), "100"), trash)
+	return errors.Join(err, g.Close(), os.Remove(trash))
+}
+
+// count fails if anybody else counts.
+func count(root string, g *ExclusiveGuard) error {
+	marker := filepath.Join(root, "inside")
 	if err := os.Mkdir(marker, 0o755); err != nil {
 		return fmt.Errorf("two holders: %w", err)
 	}
-	n, err := readCounter(dir.Name())
+	n, err := readCounter(root)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir.Name(), "counter"), []byte(strconv.Itoa(n+1)), 0o644)
+		err = os.WriteFile(filepath.Join(root, "counter"), []byte(strconv.Itoa(n+1)), 0o644)
 	}
-	if err = errors.Join(err, g.Check(), os.Remove(marker)); err != nil || !remove {
-		return err
-	}
-	trash := fmt.Sprintf("%s/trash.%d", dir.Name(), os.Getpid())
-	if err := os.Rename(filepath.Join(dir.Name(), "100"), trash); err != nil {
-		return err
-	}
-	return os.Remove(trash)
+	return errors.Join(err, g.Check(), os.Remove(marker))
 }
 
-// lockOrMake hardly waits: the more attempts, the more races.
+// widened lets much happen between an attempt's open and its lock, and does not
+// look for holders, which would take longer than a round.
+func widened() calls {
+	c := flockCalls()
+	lock := c.lock
+	c.lock = func(fd int, m Mode) error {
+		time.Sleep(rand.N(200 * time.Microsecond))
+		return lock(fd, m)
+	}
+	c.who = func(int, ident, Kind, Mode) []Holder { return nil }
+	return c
+}
+
 func lockOrMake(dir *os.File) (*ExclusiveGuard, error) {
-	calls := flockCalls()
-	calls.who = func(int, ident, Kind, Mode) []Holder { return nil } // takes longer than a round
 	for {
-		l, err := calls.acquire(Ref{Dir: dir, Name: "100"}, Exclusive)
+		l, err := widened().acquire(Ref{Dir: dir, Name: "100"}, Exclusive)
 		switch {
 		case err == nil:
 			return &ExclusiveGuard{l}, nil
@@ -103,9 +118,7 @@ func lockOrMake(dir *os.File) (*ExclusiveGuard, error) {
 			if err != nil && !errors.Is(err, fs.ErrExist) {
 				return nil, err
 			}
-		case errors.Is(err, ErrLocked):
-			time.Sleep(rand.N(50 * time.Microsecond)) // lets the holder have the processor
-		case !errors.Is(err, ErrChanged):
+		case !errors.Is(err, ErrLocked) && !errors.Is(err, ErrChanged):
 			return nil, err
 		}
 	}

@@ -159,6 +159,25 @@ func TestOpenRegularNeverOpensAnythingElse(t *testing.T) {
 	}
 }
 
+func TestOpenRegularLooksBeforeItOpens(t *testing.T) {
+	t.Parallel()
+	dir := tree(t)
+	watch, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(watch)
+	if _, err := unix.InotifyAddWatch(watch, dir.Name()+"/pipe", unix.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenRegular(dir, "pipe"); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("OpenRegular = %v, want %v", err, ErrNotRegular)
+	}
+	if n, err := unix.Read(watch, make([]byte, 4096)); err != unix.EAGAIN {
+		t.Errorf("the pipe was opened: %d bytes of events, %v", n, err)
+	}
+}
+
 func TestOpenRegularWaitsForALeaseToBreak(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
