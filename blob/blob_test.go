@@ -181,6 +181,9 @@ func TestCodersWorkAgainAfterAnErrorAndAfterClose(t *testing.T) {
 }
 
 func TestWarmCodersAllocateNothing(t *testing.T) {
+	if raced {
+		t.Skip("the race detector allocates")
+	}
 	enc, dec := blob.NewEncoder(), blob.NewDecoder()
 	defer enc.Close()
 	defer dec.Close()

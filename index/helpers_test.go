@@ -1,7 +1,10 @@
 package index_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/pbs-like/pbs-like/digest"
@@ -13,6 +16,49 @@ func must(tb testing.TB, err error) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+}
+
+const (
+	sizeAt      = 64
+	chunkSizeAt = 72
+)
+
+// fixed returns a sound index of n chunks of 4 KiB.
+func fixed(tb testing.TB, n int) []byte {
+	tb.Helper()
+	var entries bytes.Buffer
+	w, err := index.NewFixedWriter(&entries, 4096)
+	must(tb, err)
+	for i := range n {
+		must(tb, w.Add(numbered(i)))
+	}
+	header, _, err := w.Finish(uint64(n)*4096, [16]byte{1}, 2)
+	must(tb, err)
+	return append(header, entries.Bytes()...)
+}
+
+// dynamic returns a sound index of n chunks of 1000, 1001 ... bytes.
+func dynamic(tb testing.TB, n int) []byte {
+	tb.Helper()
+	var entries bytes.Buffer
+	w := index.NewDynamicWriter(&entries)
+	for i := range n {
+		must(tb, w.Add(w.Size()+uint64(1000+i), numbered(i)))
+	}
+	header, _, err := w.Finish([16]byte{1}, 2)
+	must(tb, err)
+	return append(header, entries.Bytes()...)
+}
+
+func numbered(i int) digest.Digest {
+	return digest.Of(binary.LittleEndian.AppendUint64(nil, uint64(i)))
+}
+
+// with returns a copy of an index with the number at an offset replaced.
+func with(raw []byte, at int, number uint64) []byte {
+	raw = slices.Clone(raw)
+	binary.LittleEndian.PutUint64(raw[at:], number)
+	return raw
 }
 
 func chunksOf(tb testing.TB, x *index.Reader) []index.Chunk {
