@@ -548,9 +548,28 @@ func TestAManifestInAnotherSnapshotsDirectoryIsNoticed(t *testing.T) {
 
 func TestARewriteThatWouldBeTooLargeStops(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(smallManifest, `"unprotected":{}`,
-		`"x":`+strings.Repeat("[", 30)+strings.Repeat("1,", 1<<20)+"1"+strings.Repeat("]", 30), 1)
-	if _, err := mustParse(t, text).Marshal(); !errors.Is(err, errLarge) {
+	nested := strings.Repeat("[", 30) + strings.Repeat("1,", 5<<18) + "1" + strings.Repeat("]", 30)
+	m := mustParse(t, strings.Replace(smallManifest, `"unprotected":{}`, `"x":`+nested, 1))
+	if _, err := m.Marshal(); !errors.Is(err, errLarge) {
 		t.Errorf("got %v", err)
 	}
+	w := printer{pretty: true}
+	if err := w.text(nested); !errors.Is(err, errLarge) || len(w.out) > MaxManifestSize+1000 {
+		t.Errorf("stopped after %d bytes: %v", len(w.out), err)
+	}
+}
+
+func TestAValueThatNestsTooDeepForItsManifestIsRefused(t *testing.T) {
+	t.Parallel()
+	m := mustParse(t, smallManifest)
+	nested := func(depth int) json.RawMessage {
+		return json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+	}
+	if err := m.SetUnprotected("x", nested(maxJSONDepth-1)); err == nil {
+		t.Error("a value was accepted that the manifest could not be read with")
+	}
+	if err := m.SetUnprotected("x", nested(maxJSONDepth-2)); err != nil {
+		t.Error(err)
+	}
+	mustParse(t, mustMarshal(t, m))
 }

@@ -63,6 +63,9 @@ func TestAuthIDTakesItselfApart(t *testing.T) {
 		{"a@b@pam!t", "a@b@pam", "t"},
 		{"", "", ""},
 	} {
+		if _, err := ParseAuthID(c.id.String()); (err == nil) != (c.id != "") {
+			t.Errorf("ParseAuthID(%q): %v", c.id, err)
+		}
 		if c.id.User() != c.user || c.id.Token() != string(c.token) || c.id.IsToken() != (c.token != "") {
 			t.Errorf("%q: user %q, token %q, want %q, %q", c.id, c.id.User(), c.id.Token(), c.user, c.token)
 		}

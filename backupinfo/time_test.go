@@ -104,6 +104,20 @@ func TestATimeWithoutANameDoesNotPrintAsOne(t *testing.T) {
 	}
 }
 
+func TestNoFieldOfATimeRunsOverIntoTheNext(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{
+		"2024-01-15T10:00:60Z", "2024-01-15T10:60:00Z", "2024-01-15T24:00:00Z", "2024-00-15T10:00:00Z", "2024-04-31T10:00:00Z",
+	} {
+		if got, err := ParseTime(bad); err == nil {
+			t.Errorf("ParseTime(%q) = %v", bad, got)
+		}
+		if got, err := ParseTimeLoose(bad); err == nil {
+			t.Errorf("ParseTimeLoose(%q) = %v", bad, got)
+		}
+	}
+}
+
 func TestTheOneTimeThatTheOriginalCannotReadIsRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := ParseTime("1969-12-31T23:59:59Z"); err == nil {

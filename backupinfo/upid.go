@@ -76,7 +76,7 @@ func (u UPID) Validate() error {
 
 // parseHex reads 8 to most hex digits.
 func parseHex(s string, most int) (uint64, bool) {
-	if len(s) < 8 || len(s) > most || s[0] == '+' {
+	if len(s) < 8 || len(s) > most {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(s, 16, 64)
