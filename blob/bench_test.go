@@ -35,8 +35,9 @@ func BenchmarkEncode(b *testing.B) {
 			defer enc.Close()
 			b.SetBytes(benchSize)
 			b.ReportAllocs()
-			buf, err := enc.Encode(nil, s.data)
+			buf, _ := enc.Encode(nil, s.data) // warm
 			for b.Loop() {
+				var err error
 				if buf, err = enc.Encode(buf[:0], s.data); err != nil {
 					b.Fatal(err)
 				}
@@ -70,7 +71,7 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			b.SetBytes(benchSize)
 			b.ReportAllocs()
-			buf, err := dec.Decode(nil, stored, benchSize)
+			buf, _ := dec.Decode(nil, stored, benchSize) // warm
 			for b.Loop() {
 				if buf, err = dec.Decode(buf[:0], stored, benchSize); err != nil {
 					b.Fatal(err)
