@@ -16,6 +16,14 @@
 //     Discard is always right.
 //   - [Change] describes one step to the hooks of a Disk.
 //
+//	f, err := disk.CreateTemp(dir, fsop.TempPrefix("disk.img.fidx"), 0o644)
+//	if err != nil {
+//		return err
+//	}
+//	defer f.Discard() // does nothing after Commit
+//	// ... write ...
+//	return f.Commit("disk.img.fidx", fsop.CommitOptions{NoReplace: true, Sync: true})
+//
 // What holds after an error: a new file or directory of ours is not left
 // behind, and a file that was to be replaced is either the old or the new one,
 // whole. The exceptions are named at the methods that have them. Should the
