@@ -2,6 +2,7 @@ package backupinfo
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -26,12 +27,13 @@ func members(object string) ([]member, error) {
 type printer struct {
 	out    []byte
 	pretty bool
+	limit  int // where to stop; 0 is MaxManifestSize
 	depth  int
 }
 
 // errLarge stops a printer early: indentation can make thirty times as much of a
 // text as was read.
-var errLarge = fmt.Errorf("the JSON would be larger than %d bytes", MaxManifestSize)
+var errLarge = errors.New("the JSON would be too large")
 
 // text prints the one value that the text has.
 func (w *printer) text(text string) error {
@@ -55,7 +57,7 @@ func (w *printer) members(list []member) error {
 }
 
 func (w *printer) value(p *scanner) {
-	if len(w.out) > MaxManifestSize {
+	if len(w.out) > cmp.Or(w.limit, MaxManifestSize) {
 		p.fail("%w", errLarge)
 	}
 	switch c := p.peek(); {

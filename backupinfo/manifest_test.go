@@ -548,13 +548,21 @@ func TestAManifestInAnotherSnapshotsDirectoryIsNoticed(t *testing.T) {
 
 func TestARewriteThatWouldBeTooLargeStops(t *testing.T) {
 	t.Parallel()
-	nested := strings.Repeat("[", 30) + strings.Repeat("1,", 5<<18) + "1" + strings.Repeat("]", 30)
-	m := mustParse(t, strings.Replace(smallManifest, `"unprotected":{}`, `"x":`+nested, 1))
-	if _, err := m.Marshal(); !errors.Is(err, errLarge) {
-		t.Errorf("got %v", err)
+	m := mustParse(t, smallManifest)
+	size := len(mustMarshal(t, m))
+	if _, err := m.marshal(size); err != nil {
+		t.Error(err)
 	}
-	w := printer{pretty: true}
-	if err := w.text(nested); !errors.Is(err, errLarge) || len(w.out) > MaxManifestSize+1000 {
+	if text, err := m.marshal(size - 1); !errors.Is(err, errLarge) || text != nil {
+		t.Errorf("got %d bytes, %v", len(text), err)
+	}
+}
+
+func TestIndentationDoesNotMultiplyAHostileText(t *testing.T) {
+	t.Parallel()
+	nested := strings.Repeat("[", 30) + strings.Repeat("1,", 10000) + "1" + strings.Repeat("]", 30)
+	w := printer{pretty: true, limit: 2 * len(nested)}
+	if err := w.text(nested); !errors.Is(err, errLarge) || len(w.out) > w.limit+100 {
 		t.Errorf("stopped after %d bytes: %v", len(w.out), err)
 	}
 }

@@ -40,17 +40,19 @@ func (m *Manifest) SigningBytes() ([]byte, error) {
 // Marshal returns the JSON in the form that the original writes, sorted and
 // indented, with every key and number that was read. The result is at most
 // [MaxManifestSize] long and is what [ParseManifest] reads.
-func (m *Manifest) Marshal() ([]byte, error) {
+func (m *Manifest) Marshal() ([]byte, error) { return m.marshal(MaxManifestSize) }
+
+func (m *Manifest) marshal(limit int) ([]byte, error) {
 	list, err := m.members()
 	if err != nil {
 		return nil, err
 	}
-	w := printer{pretty: true, out: make([]byte, 0, len(m.text)+256)}
+	w := printer{pretty: true, limit: limit, out: make([]byte, 0, len(m.text)+256)}
 	if err := w.members(list); err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
 	}
-	if len(w.out) > MaxManifestSize {
-		return nil, fmt.Errorf("manifest: %w", errLarge)
+	if len(w.out) > limit {
+		return nil, fmt.Errorf("manifest: %w: %d bytes are allowed", errLarge, limit)
 	}
 	return w.out, nil
 }

@@ -32,7 +32,7 @@ const maxUPID = 4096
 func ParseUPID(s string) (UPID, error) {
 	u, ok := parseUPID(s)
 	if !ok {
-		return UPID{}, fmt.Errorf("UPID %s: must have the form UPID:node:pid:pstart:taskid:start:type:id:authid:", quote(s))
+		return UPID{}, fmt.Errorf("UPID %s: the form is UPID:node:pid:pstart:taskid:start:type:id:authid: with numbers in hex", quote(s))
 	}
 	return u, nil
 }
