@@ -1,0 +1,173 @@
+package datastore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/blob"
+	"github.com/pbs-like/pbs-like/internal/beneath"
+)
+
+// errDone is what a writer answers after Commit or Close.
+var errDone = errors.New("the snapshot is committed or closed already")
+
+// Commit finishes the snapshot: everything written so far is synced to disk,
+// then the manifest appears, synced too. It always releases the locks. After nil
+// the snapshot is durable and listed as finished; after an error it is gone,
+// just as if it had been closed.
+func (w *SnapshotWriter) Commit(ctx context.Context) (SnapshotInfo, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return SnapshotInfo{}, errDone
+	}
+	w.done = true
+	if err := w.commit(ctx); err != nil {
+		return SnapshotInfo{}, errors.Join(err, w.abort(ctx))
+	}
+	if err := w.disk.Remove(w.dir, writerMark); err != nil {
+		w.store.opts.Events.notice(w.snapshot.Dir(), "the mark of the writer is left behind", err)
+	}
+	info, err := w.result()
+	return info, errors.Join(err, w.release())
+}
+
+func (w *SnapshotWriter) commit(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(w.manifest.Files()) == 0 {
+		return fmt.Errorf("snapshot %q would have no archive", w.snapshot.Dir())
+	}
+	if err := w.manifest.SetUnprotected("chunk_upload_stats", w.upload); err != nil {
+		return err
+	}
+	stored, err := encodeManifest(w.manifest)
+	if err != nil {
+		return err
+	}
+	if err := w.disk.SyncFS(w.root); err != nil {
+		return err
+	}
+	if err := w.stillThere(); err != nil {
+		return err
+	}
+	return w.disk.WriteFile(w.dir, backupinfo.ManifestName, stored, fileMode)
+}
+
+// stillThere makes sure that nobody took the snapshot, its group or its base away
+// by hand, past all locks. Chunks that only a vanished base referred to may be
+// gone by now.
+func (w *SnapshotWriter) stillThere() error {
+	if err := leadsTo(w.root, w.snapshot.Group.Dir(), w.group.File()); err != nil {
+		return fmt.Errorf("group %q was taken away during the backup: %w", w.snapshot.Group.Dir(), err)
+	}
+	if err := leadsTo(w.root, w.snapshot.Dir(), w.guard.File()); err != nil {
+		return fmt.Errorf("snapshot %q was taken away during the backup: %w", w.snapshot.Dir(), err)
+	}
+	if w.base == nil {
+		return nil
+	}
+	if err := w.base.check(w.root); err != nil {
+		return fmt.Errorf("base %q was taken away during the backup: %w", w.base.snapshot.Dir(), err)
+	}
+	return nil
+}
+
+func encodeManifest(manifest *backupinfo.Manifest) ([]byte, error) {
+	text, err := manifest.Marshal()
+	if err != nil {
+		return nil, err
+	}
+	encoder := blob.NewEncoder()
+	defer encoder.Close()
+	return encoder.Encode(nil, text)
+}
+
+func (w *SnapshotWriter) result() (SnapshotInfo, error) {
+	manifests := newManifestReader()
+	defer manifests.Close()
+	info, err := manifests.snapshot(w.groupDir, w.snapshot)
+	info.Owner, _ = readOwner(w.groupDir)
+	return info, errors.Join(err, info.Err)
+}
+
+// Close gives the snapshot up: what was made of it is removed, and the group too
+// if it was new. Chunks stay for the next collection. After Commit, a second
+// time, or of nil, it does nothing.
+func (w *SnapshotWriter) Close() error {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return nil
+	}
+	w.done = true
+	return w.abort(context.Background())
+}
+
+// abort removes what was made, and only then releases the locks.
+func (w *SnapshotWriter) abort(ctx context.Context) error {
+	return errors.Join(w.undo(context.WithoutCancel(ctx)), w.release())
+}
+
+// undo removes the snapshot and the group as far as this backup made them. The locks stay.
+func (w *SnapshotWriter) undo(ctx context.Context) error {
+	var err error
+	if w.guard != nil && leadsTo(w.root, w.snapshot.Dir(), w.guard.File()) == nil {
+		err = w.removeUnfinished(ctx)
+	}
+	if w.newGroup {
+		_, tidy := removeEmptyGroup(ctx, w.disk, w.root, w.snapshot.Group)
+		if !errors.Is(tidy, ErrNotFound) {
+			err = errors.Join(err, tidy)
+		}
+	}
+	w.guard, w.newGroup = nil, false
+	return err
+}
+
+// removeUnfinished takes the half-made snapshot away. On a disk so full that not
+// even a rename finds room, its files are unlinked where they are: without a
+// manifest it is offered to nobody.
+func (w *SnapshotWriter) removeUnfinished(ctx context.Context) error {
+	var report RemovalReport
+	err := removeSnapshot(ctx, w.disk, w.root, w.snapshot, &report)
+	if err == nil || errors.Is(err, ErrNotFound) || len(report.Snapshots) > 0 {
+		return ignoreNotFound(err)
+	}
+	finished, look := exists(w.root, path.Join(w.snapshot.Dir(), backupinfo.ManifestName))
+	if finished || look != nil {
+		return errors.Join(err, look)
+	}
+	group, open := beneath.OpenDir(w.root, w.snapshot.Group.Dir())
+	if open != nil {
+		return errors.Join(err, open)
+	}
+	defer group.Close()
+	return w.disk.RemoveTree(ctx, group, w.snapshot.Time.String())
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// release lets go of everything the writer holds.
+func (w *SnapshotWriter) release() error {
+	err := errors.Join(w.crew.Close(), w.locks.Close())
+	if w.chunks != nil {
+		err = errors.Join(err, w.chunks.Close())
+	}
+	if w.root != nil {
+		err = errors.Join(err, w.root.Close())
+	}
+	return err
+}

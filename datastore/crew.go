@@ -1,0 +1,148 @@
+package datastore
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/pbs-like/pbs-like/blob"
+	"github.com/pbs-like/pbs-like/chunkstore"
+	"github.com/pbs-like/pbs-like/digest"
+)
+
+// crew are the workers of a backup. Their buffers and coders live as long as the
+// backup and are used again for every chunk: touching fresh memory costs more
+// than hashing what is in it.
+type crew struct {
+	chunks  *chunkstore.Store
+	known   known
+	workers []*worker
+	buffers [][]byte // of the ring for streams
+	zeros   zeroDigests
+}
+
+// worker is what one goroutine needs to store chunks.
+type worker struct {
+	crew    *crew
+	buffer  []byte // for the data of a chunk, where the worker reads it itself
+	stored  []byte
+	encoder *blob.Encoder
+	loader  *chunkstore.Loader
+}
+
+func newCrew(chunks *chunkstore.Store) *crew {
+	c := &crew{chunks: chunks}
+	for range runtime.GOMAXPROCS(0) {
+		c.workers = append(c.workers, &worker{crew: c, encoder: blob.NewEncoder(), loader: chunks.NewLoader()})
+	}
+	return c
+}
+
+// Close frees the coders.
+func (c *crew) Close() error {
+	if c == nil {
+		return nil
+	}
+	var err error
+	for _, w := range c.workers {
+		err = errors.Join(err, w.encoder.Close(), w.loader.Close())
+	}
+	c.workers = nil
+	return err
+}
+
+// space gives the worker's own buffer of a size.
+func (w *worker) space(size int) []byte {
+	if cap(w.buffer) < size {
+		w.buffer = make([]byte, size)
+	}
+	return w.buffer[:size]
+}
+
+// store brings one chunk into the store, unless it is there.
+func (w *worker) store(ctx context.Context, data []byte) (piece, error) {
+	p := piece{size: len(data)}
+	if isZero(data) {
+		p.digest = w.crew.zeros.of(len(data))
+	} else {
+		p.digest = digest.Of(data)
+	}
+	var err error
+	if p.reused, err = w.reuse(p.digest); p.reused || err != nil {
+		return p, err
+	}
+	if w.stored, err = w.encoder.Encode(w.stored[:0], data); err != nil {
+		return p, err
+	}
+	result, err := w.crew.chunks.Insert(ctx, p.digest, w.stored)
+	if err != nil {
+		return p, err
+	}
+	p.reused, p.written = !result.Written, result.Size
+	w.crew.known.add(p.digest)
+	return p, nil
+}
+
+// reuse tells whether the store has the chunk. One that no finished backup
+// vouches for is read and proven first: a writer that crashed may have left it
+// cut short.
+func (w *worker) reuse(d digest.Digest) (bool, error) {
+	if w.crew.known.has(d) {
+		return w.crew.chunks.Reuse(d)
+	}
+	reused, err := w.crew.chunks.ReuseVerified(d, w.loader)
+	if reused {
+		w.crew.known.add(d)
+	}
+	return reused, err
+}
+
+// isZero compares the data with itself, eight bytes on: that runs at the speed of
+// memory and needs no block of zeros to compare with.
+func isZero(data []byte) bool {
+	const step = 8
+	if len(data) < 2*step {
+		return allZero(data)
+	}
+	return allZero(data[:step]) && string(data[step:]) == string(data[:len(data)-step])
+}
+
+func allZero(data []byte) bool {
+	for _, b := range data {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// zeroDigests are the digests of chunks of zeros, by size: images are full of them.
+type zeroDigests struct {
+	mu   sync.Mutex
+	size int
+	last digest.Digest
+}
+
+// of gives the digest of that many zeros. It is worked out again for every size that is not the last one's.
+func (z *zeroDigests) of(size int) digest.Digest {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.size != size {
+		z.size, z.last = size, zeroDigest(size)
+	}
+	return z.last
+}
+
+func zeroDigest(size int) (d digest.Digest) {
+	var block [64 << 10]byte
+	hash := sha256.New()
+	for size > 0 {
+		n := min(size, len(block))
+		hash.Write(block[:n])
+		size -= n
+	}
+	hash.Sum(d[:0])
+	return d
+}

@@ -1,0 +1,73 @@
+// Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
+// what is in it, makes snapshots, reads them and removes them, under locks that
+// other processes honour.
+//
+// A [Datastore] is a handle without descriptors; an operation opens what it needs
+// and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
+// [Datastore.OpenSnapshot] a [SnapshotReader]. Both own the locks that they work
+// under, and both are to be closed:
+//
+//	store, err := datastore.Open("/srv/store", datastore.Options{})
+//	...
+//	w, err := store.Backup(ctx, group, datastore.BackupOptions{})
+//	...
+//	defer w.Close() // gives the snapshot up, unless it was committed
+//	_, err = w.AddImage(ctx, name, disk, size)
+//	...
+//	_, err = w.Commit(ctx)
+//
+// # Locks
+//
+// There is no guess about who uses what. A snapshot with a manifest may be the
+// base of a running backup, and one without may be left by a dead writer: only a
+// lock says so. The locks, in the order in which they are taken:
+//
+//	L1  .lock in the root   OFD record lock   the datastore as a whole
+//	L2  the group           flock             its list of snapshots, owner, notes
+//	L3  the snapshot        flock             everything in it
+//	L4  the base            flock, shared     like L3, of the snapshot a backup builds on
+//	L5  the manifest        flock             the moment of a rewrite
+//
+// L2 to L4 lie on the directory itself, L5 on the file. All but L5 are refused at
+// once when they are held; [Options].LockWait tries the whole set again until it is
+// to be had. Who waits holds nothing.
+//
+//	operation                      L1      L2         L3                 L4      L5
+//	back up                        shared  exclusive  exclusive (new)    shared  -
+//	read, restore                  -       -          shared             -       -
+//	remove a finished snapshot     -       (tidy)     exclusive          -       exclusive
+//	remove an unfinished snapshot  -       exclusive  exclusive          -       -
+//	remove a group                 -       exclusive  exclusive (all)    -       -
+//
+// So this is what happens to the second operation on the same thing while the
+// first one runs ("goes on" or "refused"):
+//
+//	running \ starting   back up    restore base  remove base  remove group
+//	back up              refused    goes on       refused      refused
+//	restore base         goes on    goes on       refused      refused
+//	remove base          goes on*   refused       refused      refused
+//	remove group         refused    refused       refused      refused
+//
+// (*) with the next older snapshot as its base.
+//
+// A lock counts for the directory that carries the name now: after locking, the
+// inode behind the name is compared. What a decision rests on is read again under
+// the lock.
+//
+// # What a crash leaves
+//
+// A new group or snapshot is made under a hidden name and renamed into place,
+// locked and complete; what is removed is renamed out of the tree before its
+// files are unlinked. The manifest appears last, after everything else was synced.
+// A crash at any moment leaves a snapshot finished, unfinished, or gone, never
+// half of one that is listed as finished. Hidden leftovers whose lock is free are
+// swept by the next removal.
+//
+// # What is not promised
+//
+// The locks reach every process on this kernel, and no other host: on a file
+// system that several hosts may share, changes are refused ([ErrSharedStore]). They
+// are not those of a Proxmox Backup Server of version 3.3.5 or later, which keeps
+// lock files elsewhere: don't change a store that such a server is serving.
+// Encrypted archives are recognised and not read.
+package datastore

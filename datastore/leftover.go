@@ -1,0 +1,186 @@
+package datastore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/internal/fsop"
+)
+
+// What is removed is first renamed out of the tree, and what is made is first
+// made outside of it, so that neither is ever seen half done. The place for both
+// is a hidden directory in the store's root: the original's collection skips
+// hidden names, and a group stays removable for it. Where the root is no place
+// for it (the group is on a disk of its own, or there is no room for one more
+// directory), a hidden name beside the thing itself serves.
+//
+// Who works on such an entry holds its lock, which follows the directory through
+// renames. An entry whose lock is free has no living owner and is swept.
+const (
+	leftoverDir    = ".pbs-like-leftover"
+	leftoverPrefix = ".pbs-like-leftover-"
+)
+
+// place is where an entry may lie while it is not (or no longer) part of the tree.
+type place struct {
+	dir  *os.File
+	name string
+}
+
+// leftoverName gives a name that nobody else uses; the hint is for a person who looks at it.
+func leftoverName(hint string) string {
+	const longest = 100
+	hint = strings.ReplaceAll(hint, "/", "-")
+	return leftoverPrefix + rand.Text()[:16] + "-" + hint[:min(len(hint), longest)]
+}
+
+// area gives the directory in which things that belong below parent are staged
+// or dismantled. The caller closes it.
+func area(disk *fsop.Disk, root, parent *os.File) (*os.File, error) {
+	dir, err := openArea(disk, root)
+	if err == nil {
+		var same bool
+		if same, err = sameFileSystem(dir, parent); same {
+			return dir, nil
+		}
+		err = errors.Join(err, dir.Close())
+	}
+	if err != nil && !noRoom(err) {
+		return nil, err
+	}
+	return beneath.OpenDir(parent, ".")
+}
+
+func openArea(disk *fsop.Disk, root *os.File) (*os.File, error) {
+	dir, err := beneath.OpenDir(root, leftoverDir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return dir, err
+	}
+	if err := disk.Mkdir(root, leftoverDir, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return beneath.OpenDir(root, leftoverDir)
+}
+
+func sameFileSystem(a, b *os.File) (bool, error) {
+	first, err := identityOf(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := identityOf(b)
+	return err == nil && first.dev == second.dev, err
+}
+
+// noRoom tells a full disk or quota, on which removing has to work all the same.
+func noRoom(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EMLINK)
+}
+
+// retire renames an entry of parent out of the tree and makes that durable. From
+// then on it is gone for every reader; its files are unlinked later. Nothing has
+// changed where it gives an error, but for a failed sync, after which the entry
+// is gone or will be back after a power cut: whole in both cases.
+func retire(disk *fsop.Disk, root, parent *os.File, name string) (place, error) {
+	dir, err := area(disk, root, parent)
+	if err != nil {
+		return place{}, err
+	}
+	gone := place{dir: dir, name: leftoverName(name)}
+	err = disk.Rename(parent, name, dir, gone.name)
+	if errors.Is(err, unix.EXDEV) || noRoom(err) {
+		gone, err = retireBeside(disk, gone, parent, name, err)
+	}
+	if err != nil {
+		return place{}, errors.Join(err, gone.dir.Close())
+	}
+	if err := errors.Join(disk.SyncDir(parent), disk.SyncDir(gone.dir)); err != nil {
+		return place{}, errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), gone.dir.Close())
+	}
+	return gone, nil
+}
+
+// retireBeside is the second try, in the same directory, which needs no room. If
+// the entry is gone by then, the first error is what happened.
+func retireBeside(disk *fsop.Disk, gone place, parent *os.File, name string, first error) (place, error) {
+	beside, err := beneath.OpenDir(parent, ".")
+	if err != nil {
+		return gone, err
+	}
+	err = disk.Rename(parent, name, beside, gone.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = first
+	}
+	return place{dir: beside, name: gone.name}, errors.Join(err, gone.dir.Close())
+}
+
+// dismantle unlinks what was retired.
+func (p place) dismantle(ctx context.Context, disk *fsop.Disk) error {
+	if p.dir == nil {
+		return nil
+	}
+	err := disk.RemoveTree(ctx, p.dir, p.name)
+	return errors.Join(err, p.dir.Close())
+}
+
+// sweep removes the leftovers in the store's root and beside the given
+// directories that nobody works on. A leftover that resists is no failure of
+// the operation that came across it: it is a notice, and stays for the next one.
+func (d *Datastore) sweep(ctx context.Context, disk *fsop.Disk, root *os.File, beside ...string) {
+	for _, name := range append([]string{leftoverDir}, beside...) {
+		if err := d.sweepDirectory(ctx, disk, root, name); err != nil {
+			d.opts.Events.notice(name, "leftovers of an earlier operation could not be removed", err)
+		}
+	}
+}
+
+func (d *Datastore) sweepDirectory(ctx context.Context, disk *fsop.Disk, root *os.File, name string) error {
+	dir, err := beneath.OpenDir(root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, leftoverPrefix) })
+	if len(names) == 0 {
+		return nil
+	}
+	// The rename that brought an entry here may not be on disk yet. Its files must not be gone before it is.
+	failed := disk.SyncDir(dir)
+	if failed != nil {
+		return failed
+	}
+	for _, entry := range names {
+		if ctx.Err() == nil {
+			failed = errors.Join(failed, d.sweepEntry(ctx, disk, dir, entry))
+		}
+	}
+	return failed
+}
+
+func (d *Datastore) sweepEntry(ctx context.Context, disk *fsop.Disk, dir *os.File, name string) (err error) {
+	guard, err := lockLeftover(dir, name)
+	if err != nil || guard == nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, guard.Close()) }()
+	if err := disk.RemoveTree(ctx, dir, name); err != nil {
+		return err
+	}
+	d.opts.Events.notice(fmt.Sprintf("%s/%s", leftoverDir, name), "leftover of an earlier operation removed", nil)
+	return nil
+}

@@ -1,0 +1,184 @@
+package datastore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/chunkstore"
+	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/internal/fsop"
+)
+
+// This file is the only one of the package that takes locks. They are numbered
+// as in the package documentation:
+//
+//	L1  the datastore's .lock
+//	L2  a group
+//	L3  a snapshot
+//	L4  a snapshot that serves as base
+//	L5  a snapshot's manifest
+
+// manifestWait is how long L5 is waited for at least: who holds it only rewrites one small file.
+const manifestWait = 5 * time.Second
+
+// guards is a set of locks that is had whole or not at all. Closing it releases
+// them in reverse order; closing it again does nothing.
+type guards struct {
+	// holdsGroup says that L2 is among them.
+	holdsGroup bool
+
+	mu   sync.Mutex
+	held []io.Closer
+}
+
+func (g *guards) add(guard io.Closer) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held = append(g.held, guard)
+}
+
+// Close releases every lock of the set.
+func (g *guards) Close() error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var err error
+	for _, guard := range slices.Backward(g.held) {
+		err = errors.Join(err, guard.Close())
+	}
+	g.held = nil
+	return err
+}
+
+// acquire runs take until it has all its locks, for as long as the options say.
+// On a refusal everything taken so far is released before the next attempt, so
+// that two sets can never wait for each other.
+func (d *Datastore) acquire(ctx context.Context, take func(set *guards) error) (*guards, error) {
+	var set *guards
+	wait := flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}
+	err := wait.Do(ctx, func() error {
+		attempt := &guards{}
+		if err := take(attempt); err != nil {
+			return errors.Join(err, attempt.Close())
+		}
+		set = attempt
+		return nil
+	})
+	return set, err
+}
+
+// lockStoreShared takes L1 for somebody who adds to the store.
+func lockStoreShared(ctx context.Context, set *guards, chunks *chunkstore.Store) error {
+	guard, err := chunks.LockShared(ctx, flock.Wait{})
+	if err != nil {
+		return err
+	}
+	set.add(guard)
+	return nil
+}
+
+// makeLockFile takes L1 once, in a new store, for the file to be there.
+func makeLockFile(ctx context.Context, root *os.File, disk *fsop.Disk) error {
+	chunks, err := chunkstore.Open(root, chunkstore.Options{Disk: disk})
+	if err != nil {
+		return err
+	}
+	guard, err := chunks.LockExclusive(ctx, flock.Wait{})
+	return errors.Join(err, guard.Close(), chunks.Close())
+}
+
+// lockGroup takes L2.
+func lockGroup(set *guards, root *os.File, group backupinfo.Group) (*flock.ExclusiveGuard, error) {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: group.Dir()})
+	if err != nil {
+		return nil, notFound(err, "group", group.Dir())
+	}
+	set.holdsGroup = true
+	set.add(guard)
+	return guard, nil
+}
+
+// lockSnapshot takes L3 for a change.
+func lockSnapshot(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.ExclusiveGuard, error) {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: snapshot.Dir()})
+	if err != nil {
+		return nil, notFound(err, "snapshot", snapshot.Dir())
+	}
+	set.add(guard)
+	return guard, nil
+}
+
+// lockSnapshotShared takes L3 for reading, or L4.
+func lockSnapshotShared(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.SharedGuard, error) {
+	guard, err := flock.TryShared(flock.Ref{Dir: root, Name: snapshot.Dir()})
+	if err != nil {
+		return nil, notFound(err, "snapshot", snapshot.Dir())
+	}
+	set.add(guard)
+	return guard, nil
+}
+
+// lockManifest takes L5. Unlike the others it is waited for: its holders are done in an instant.
+func (d *Datastore) lockManifest(ctx context.Context, set *guards, root *os.File, snapshot backupinfo.Snapshot) error {
+	wait := flock.Wait{Timeout: max(manifestWait, d.opts.LockWait), Busy: d.opts.Events.waiting}
+	return wait.Do(ctx, func() error {
+		guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
+		if err != nil {
+			return err
+		}
+		set.add(guard)
+		return nil
+	})
+}
+
+// lockStaged locks a directory under its temporary name, before it becomes visible under its real one.
+func lockStaged(set *guards, dir *os.File, name string) (*flock.ExclusiveGuard, error) {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: dir, Name: name})
+	if err != nil {
+		return nil, err
+	}
+	set.add(guard)
+	return guard, nil
+}
+
+// lockLeftover proves that nobody works on a leftover any more. The guard is nil where somebody does.
+func lockLeftover(dir *os.File, name string) (*flock.ExclusiveGuard, error) {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: dir, Name: name})
+	if errors.Is(err, flock.ErrLocked) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return guard, err
+}
+
+// notFound turns a missing directory into the name that the user knows.
+func notFound(err error, kind, name string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &NotFoundError{Kind: kind, Name: name}
+	}
+	return err
+}
+
+// leadsTo makes sure that a name still leads to a locked directory: a guard that
+// was taken under another name can't tell.
+func leadsTo(root *os.File, name string, locked *os.File) error {
+	there, err := beneath.Stat(root, name)
+	if err != nil {
+		return err
+	}
+	own, err := identityOf(locked)
+	if err == nil && own != (identity{dev: there.Dev, ino: there.Ino}) {
+		err = flock.ErrChanged
+	}
+	return err
+}

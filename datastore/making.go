@@ -1,0 +1,158 @@
+package datastore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/beneath"
+)
+
+// writerMark is a hidden file in a snapshot that is being written by this
+// program. It is no lock. It says that the writer's locks are flocks on the
+// directories, so that the snapshot is left behind as soon as they are free: of
+// other writers that is not known. It goes when the manifest is there.
+const writerMark = ".pbs-like-writer"
+
+// attempts bounds how often a directory is made anew that somebody tidied away before it was locked.
+const attempts = 10
+
+// takeGroup locks the group, and makes it if it is not there. A new group
+// appears under its name with its owner in it, and locked.
+func (w *SnapshotWriter) takeGroup(set *guards, group backupinfo.Group, owner backupinfo.AuthID) error {
+	err := w.lockOrMakeGroup(set, group, owner)
+	if err != nil {
+		return err
+	}
+	if w.groupDir, err = openLocked(set, w.root, group.Dir(), w.group); err != nil {
+		return err
+	}
+	have, err := readOwner(w.groupDir)
+	if err != nil {
+		return fmt.Errorf("group %q: %w", group.Dir(), err)
+	}
+	if !owner.Matches(have) {
+		return fmt.Errorf("group %q is %w: %q, not %q", group.Dir(), ErrNotOwner, have, owner)
+	}
+	return nil
+}
+
+func (w *SnapshotWriter) lockOrMakeGroup(set *guards, group backupinfo.Group, owner backupinfo.AuthID) (err error) {
+	for range attempts {
+		w.group, err = lockGroup(set, w.root, group)
+		if !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		w.group, err = w.makeGroup(set, group, owner)
+		w.newGroup = err == nil
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("group %q comes and goes: %w", group.Dir(), err)
+}
+
+func (w *SnapshotWriter) makeGroup(set *guards, group backupinfo.Group, owner backupinfo.AuthID) (*flock.ExclusiveGuard, error) {
+	kind := typeDir(group.Namespace, group.Type)
+	above, err := beneath.OpenDir(w.root, path.Join(".", group.Namespace.Dir()))
+	if err != nil {
+		return nil, err
+	}
+	defer above.Close()
+	if err := w.disk.Mkdir(above, string(group.Type), directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	parent, err := beneath.OpenDir(w.root, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	guard, err := w.stage(set, parent, group.ID, func(dir *os.File) error {
+		return w.disk.WriteFile(dir, backupinfo.OwnerName, []byte(owner.String()+"\n"), fileMode)
+	})
+	if err == nil {
+		set.holdsGroup = true
+	}
+	return guard, err
+}
+
+// makeSnapshot makes the snapshot's directory, which appears under its name marked and locked.
+func (w *SnapshotWriter) makeSnapshot(set *guards) error {
+	var err error
+	w.guard, err = w.stage(set, w.groupDir, w.snapshot.Time.String(), w.mark)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("snapshot %q %w", w.snapshot.Dir(), ErrExists)
+	}
+	if err != nil {
+		return err
+	}
+	w.dir, err = openLocked(set, w.root, w.snapshot.Dir(), w.guard)
+	return err
+}
+
+// openLocked opens a locked directory by the name that it has now: a guard that
+// was taken under another one has that in all its messages.
+func openLocked(set *guards, root *os.File, name string, guard *flock.ExclusiveGuard) (*os.File, error) {
+	dir, err := beneath.OpenDir(root, name)
+	if err != nil {
+		return nil, err
+	}
+	set.add(dir)
+	return dir, leadsTo(root, name, guard.File())
+}
+
+// mark leaves the mark of a living writer. Its content is for a person.
+func (w *SnapshotWriter) mark(dir *os.File) error {
+	host, _ := os.Hostname()
+	text, err := json.Marshal(map[string]any{"host": host, "pid": os.Getpid(), "snapshot": w.snapshot.Dir()})
+	if err != nil {
+		return err
+	}
+	f, err := w.disk.Create(dir, writerMark, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = f.Close()
+	}
+	return errors.Join(err, f.Discard()) // which does nothing after a Close that went well
+}
+
+// stage makes a directory aside, fills it, locks it, and renames it to its place
+// below parent. So nobody ever sees it unlocked or without its content, and after
+// a crash there is either all of it or a leftover. fs.ErrExist means that
+// somebody else's is there.
+func (w *SnapshotWriter) stage(set *guards, parent *os.File, name string, fill func(dir *os.File) error) (*flock.ExclusiveGuard, error) {
+	dir, err := area(w.disk, w.root, parent)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	temporary := leftoverName(name)
+	if err := w.disk.Mkdir(dir, temporary, directoryMode); err != nil {
+		return nil, err
+	}
+	guard, err := lockStaged(set, dir, temporary)
+	if err == nil {
+		err = fill(guard.File())
+	}
+	if err == nil {
+		err = w.disk.Rename(dir, temporary, parent, name)
+	}
+	if err == nil {
+		return guard, nil
+	}
+	err = errors.Join(err, w.disk.RemoveTree(context.Background(), dir, temporary))
+	if guard != nil && leadsTo(parent, name, guard.File()) == nil {
+		// The rename failed after it was done, as one over a network can.
+		err = errors.Join(err, w.disk.RemoveTree(context.Background(), parent, name))
+	}
+	return nil, err
+}

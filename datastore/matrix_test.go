@@ -1,0 +1,145 @@
+package datastore_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/internal/helperproc"
+	"github.com/pbs-like/pbs-like/internal/testds"
+)
+
+// running are the operations that hold their locks when the next one starts. The
+// removals stop before their first change, with all their locks.
+var running = map[string]struct {
+	operation
+	script string
+}{
+	"back up":      {operation{name: "held backup", object: "vm/100", time: third, data: "xs64:3:100000"}, "record"},
+	"restore base": {operation{name: "held restore", object: "vm/100/" + second.String()}, "record"},
+	"remove base":  {operation{name: "remove-snapshot", object: "vm/100/" + second.String()}, "pause-before-0"},
+	"remove group": {operation{name: "remove-group", object: "vm/100"}, "pause-before-0"},
+}
+
+// starting are those that come second.
+var starting = map[string]operation{
+	"back up":          {name: "backup", object: "vm/100", time: third + day, data: "xs64:4:100000"},
+	"restore base":     {name: "restore", object: "vm/100/" + second.String()},
+	"restore older":    {name: "restore", object: "vm/100/" + first.String()},
+	"remove base":      {name: "remove-snapshot", object: "vm/100/" + second.String()},
+	"remove older":     {name: "remove-snapshot", object: "vm/100/" + first.String()},
+	"remove group":     {name: "remove-group", object: "vm/100"},
+	"back up another":  {name: "backup", object: "vm/200", time: third, data: "xs64:5:100000"},
+	"remove another":   {name: "remove-group", object: "vm/300"},
+	"remove the new":   {name: "remove-snapshot", object: "vm/100/" + third.String()},
+	"restore another":  {name: "restore", object: "vm/300/" + first.String()},
+	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
+}
+
+// refused are the pairs in which the second operation finds the lock held. All
+// others go on. The table is that of the package documentation.
+var refused = map[string][]string{
+	"back up":      {"back up", "remove base", "remove group", "remove the new"},
+	"restore base": {"remove base", "remove group"},
+	"remove base":  {"restore base", "remove base", "remove group"},
+	"remove group": {"back up", "restore base", "restore older", "remove base", "remove older", "remove group"},
+}
+
+// missing are the pairs whose second operation has nothing to work on.
+var missing = map[string]bool{"remove the new": true}
+
+func matrixStore(t *testing.T) *testds.Store {
+	store := testds.New(t)
+	store.Backup("vm/100", first, image(t, "xs64:1:100000"))
+	store.Backup("vm/100", second, image(t, "xs64:2:100000"))
+	store.Backup("vm/300", first, image(t, "xs64:7:100000"))
+	return store
+}
+
+// TestEveryOperationAgainstEveryOther stops the first operation in the middle,
+// twice: as a process that waits, and as one that is stopped by a signal.
+func TestEveryOperationAgainstEveryOther(t *testing.T) {
+	t.Parallel()
+	for name, one := range running {
+		for second, two := range starting {
+			t.Run(name+", then "+second, func(t *testing.T) {
+				t.Parallel()
+				store := matrixStore(t)
+				holder := one.start(t, store, one.script)
+				waitUntilHeld(holder)
+				holder.Stop()
+				wantsRefusal := contains(refused[name], second)
+				checkSecond(t, two.start(t, store, "record").Line(), wantsRefusal, missing[second] && !wantsRefusal, holder.PID)
+				holder.Continue()
+				holder.Send("go on")
+				holder.Expect("done")
+				if err := holder.Wait(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func waitUntilHeld(holder *helperproc.Proc) {
+	if line := holder.Line(); line != "ready" && !strings.HasPrefix(line, "at 0 ") {
+		holder.Expect("ready, and not " + line)
+	}
+}
+
+func checkSecond(t *testing.T, line string, refused, missing bool, holder int) {
+	t.Helper()
+	switch {
+	case refused && (!strings.HasPrefix(line, "error:") || !strings.Contains(line, fmt.Sprint("pid ", holder)) || !strings.Contains(line, "in use")):
+		t.Errorf("should be refused because of process %d: %s", holder, line)
+	case missing && !strings.Contains(line, "does not exist"):
+		t.Errorf("there is nothing to work on: %s", line)
+	case !refused && !missing && line != "done":
+		t.Errorf("should go on: %s", line)
+	}
+}
+
+func contains(list []string, name string) bool {
+	for _, entry := range list {
+		if entry == name {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTheMomentAProcessIsKilledItsLocksAreGone kills the holder and expects of
+// every operation that was refused that it works at once.
+func TestTheMomentAProcessIsKilledItsLocksAreGone(t *testing.T) {
+	t.Parallel()
+	for name, list := range refused {
+		for _, second := range list {
+			t.Run(name+", then "+second, func(t *testing.T) {
+				t.Parallel()
+				store := matrixStore(t)
+				store.Leftovers = true // of the process that was killed
+				one := running[name]
+				holder := one.start(t, store, one.script)
+				waitUntilHeld(holder)
+				holder.Kill()
+				if line := starting[second].start(t, store, "record").Line(); line != "done" {
+					t.Errorf("not free: %s", line)
+				}
+			})
+		}
+	}
+}
+
+func TestABackupWhoseNewestIsBeingRemovedTakesTheNextOlderBase(t *testing.T) {
+	t.Parallel()
+	store := matrixStore(t)
+	holder := running["remove base"].start(t, store, "pause-before-0")
+	waitUntilHeld(holder)
+	snapshot := store.Backup("vm/100", third, []byte("x"))
+	holder.Send("go on")
+	holder.Expect("done")
+	if got := store.Finished(); len(got) != 3 || got[1] != (backupinfo.Snapshot{Group: snapshot.Group, Time: third}) {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,111 @@
+package datastore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/chunkstore"
+	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/beneath"
+)
+
+// SnapshotReader reads a finished snapshot. Until it is closed it holds a shared
+// lock on it, which keeps it from being removed and nobody from reading it too.
+// It is safe for concurrent use.
+type SnapshotReader struct {
+	store    *Datastore
+	root     *os.File
+	chunks   *chunkstore.Store
+	locks    *guards
+	dir      *os.File // the snapshot's own directory
+	snapshot backupinfo.Snapshot
+	manifest *backupinfo.Manifest
+	files    []FileInfo
+}
+
+// OpenSnapshot opens a snapshot for reading. The error is [ErrNotFound],
+// [ErrUnfinished], [ErrCorrupt] for a damaged manifest, or flock.ErrLocked while
+// somebody removes it. On media that can't lock it goes on without, with a notice.
+func (d *Datastore) OpenSnapshot(ctx context.Context, snapshot backupinfo.Snapshot) (*SnapshotReader, error) {
+	r := &SnapshotReader{store: d, snapshot: snapshot}
+	if err := r.open(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *SnapshotReader) open(ctx context.Context) (err error) {
+	if r.root, err = r.store.openRoot(); err != nil {
+		return err
+	}
+	if err := findSnapshot(r.root, r.snapshot); err != nil {
+		return err
+	}
+	if err := r.lock(ctx); err != nil {
+		return err
+	}
+	manifests := newManifestReader()
+	defer manifests.Close()
+	var size uint64
+	r.manifest, size, err = manifests.read(r.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("snapshot %q is %w", r.snapshot.Dir(), ErrUnfinished)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %q: %w", r.snapshot.Dir(), err)
+	}
+	if err := r.manifest.Check(r.snapshot); err != nil {
+		return fmt.Errorf("snapshot %q: %w: %w", r.snapshot.Dir(), ErrCorrupt, err)
+	}
+	r.files = manifestFiles(r.manifest, size)
+	r.chunks, err = chunkstore.Open(r.root, chunkstore.Options{Disk: r.store.opts.Disk})
+	return err
+}
+
+func (r *SnapshotReader) lock(ctx context.Context) error {
+	set, err := r.store.acquire(ctx, func(set *guards) error {
+		guard, err := lockSnapshotShared(set, r.root, r.snapshot)
+		if err != nil {
+			return err
+		}
+		r.dir = guard.File()
+		return nil
+	})
+	if errors.Is(err, flock.ErrUnsupported) {
+		r.store.opts.Events.notice(r.snapshot.Dir(), "read without a lock, which this file system can't do", err)
+		r.dir, err = beneath.OpenDir(r.root, r.snapshot.Dir())
+		set = &guards{}
+		set.add(r.dir)
+	}
+	r.locks = set
+	return err
+}
+
+// Close releases the lock. A second Close, and one of nil, does nothing.
+func (r *SnapshotReader) Close() error {
+	if r == nil {
+		return nil
+	}
+	err := r.locks.Close()
+	if r.chunks != nil {
+		err = errors.Join(err, r.chunks.Close())
+	}
+	if r.root != nil {
+		err = errors.Join(err, r.root.Close())
+	}
+	r.chunks, r.root = nil, nil
+	return err
+}
+
+// Snapshot is the one that is read.
+func (r *SnapshotReader) Snapshot() backupinfo.Snapshot { return r.snapshot }
+
+// Manifest is the snapshot's manifest, as it was when it was opened. It is not to be changed.
+func (r *SnapshotReader) Manifest() *backupinfo.Manifest { return r.manifest }
+
+// Files are the files that the manifest lists, and the manifest itself.
+func (r *SnapshotReader) Files() []FileInfo { return r.files }

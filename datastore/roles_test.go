@@ -1,0 +1,130 @@
+package datastore_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"testing"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/internal/fsop/fsoptest"
+	"github.com/pbs-like/pbs-like/internal/goldenspec"
+	"github.com/pbs-like/pbs-like/internal/helperproc"
+	"github.com/pbs-like/pbs-like/internal/testds"
+)
+
+// roles are what a helper process can be told to do.
+var roles = map[string]helperproc.Role{"operate": operate}
+
+// operation is one thing that a process does to a store.
+type operation struct {
+	name   string // see operations
+	object string // a group or a snapshot
+	time   backupinfo.Time
+	data   string // specification of the content that is backed up
+}
+
+// start runs the operation in a process of its own. The script says what happens
+// to its changes, see fsoptest; "record" lets them through.
+func (o operation) start(t testing.TB, store *testds.Store, script string) *helperproc.Proc {
+	t.Helper()
+	return helperproc.Start(t, "operate", store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data)
+}
+
+func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
+	script, err := fsoptest.Parse(args[1], pipe.Say, pipe.Next)
+	if err != nil {
+		return err
+	}
+	time, err := strconv.ParseInt(args[4], 10, 64)
+	if err != nil {
+		return err
+	}
+	o := operation{name: args[2], object: args[3], time: backupinfo.Time(time), data: args[5]}
+	if err := o.run(ctx, args[0], script.Disk(), pipe); err != nil {
+		pipe.Say(fmt.Sprintf("error: %q", err.Error()))
+		return nil
+	}
+	pipe.Say("done")
+	return nil
+}
+
+// run does the operation. One that is "held" says "ready" in the middle and goes on when it gets a line.
+func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *helperproc.IO) error {
+	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk})
+	if err != nil {
+		return err
+	}
+	object, err := backupinfo.ParseObject(backupinfo.Namespace{}, o.object)
+	if err != nil {
+		return err
+	}
+	snapshot, _ := object.Snapshot()
+	switch o.name {
+	case "backup", "held backup":
+		return o.backUp(ctx, store, object.Group, pipe)
+	case "restore", "held restore":
+		return o.restore(ctx, store, snapshot, pipe)
+	case "remove-snapshot":
+		_, err = store.RemoveSnapshot(ctx, snapshot, datastore.RemoveOptions{})
+	case "remove-group":
+		_, err = store.RemoveGroup(ctx, object.Group, datastore.RemoveGroupOptions{})
+	default:
+		err = fmt.Errorf("no operation %q", o.name)
+	}
+	return err
+}
+
+func (o operation) hold(pipe *helperproc.IO) error {
+	if o.name[:4] != "held" {
+		return nil
+	}
+	pipe.Ready()
+	_, err := pipe.Next()
+	return err
+}
+
+func (o operation) backUp(ctx context.Context, store *datastore.Datastore, group backupinfo.Group, pipe *helperproc.IO) error {
+	w, err := store.Backup(ctx, group, datastore.BackupOptions{Time: o.time})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	data, err := goldenspec.Expand(o.data)
+	if err != nil {
+		return err
+	}
+	if err := testds.Fill(ctx, w, data); err != nil {
+		return err
+	}
+	if err := o.hold(pipe); err != nil {
+		return err
+	}
+	_, err = w.Commit(ctx)
+	return err
+}
+
+func (o operation) restore(ctx context.Context, store *datastore.Datastore, snapshot backupinfo.Snapshot, pipe *helperproc.IO) error {
+	reader, err := store.OpenSnapshot(ctx, snapshot)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	if err := o.hold(pipe); err != nil {
+		return err
+	}
+	name, err := backupinfo.ParseArchiveName(testds.ImageName)
+	if err != nil {
+		return err
+	}
+	archive, err := reader.OpenArchive(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	_, err = archive.CopyTo(ctx, io.Discard, datastore.RestoreOptions{})
+	return err
+}

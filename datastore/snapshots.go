@@ -1,0 +1,146 @@
+package datastore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/internal/beneath"
+)
+
+// SnapshotInfo is what a listing tells about a snapshot.
+type SnapshotInfo struct {
+	Snapshot backupinfo.Snapshot
+	// Finished says that there is a manifest. It does not say that the snapshot is not in use: only a lock does.
+	Finished  bool
+	Protected bool
+	// Owner is that of the group.
+	Owner backupinfo.AuthID
+	// Files are those of the manifest, the manifest itself, and what else lies in the directory.
+	Files []FileInfo
+	// Size is the sum of the sizes that the manifest gives, where SizeKnown is set.
+	Size      uint64
+	SizeKnown bool
+	// Comment is the first line of the snapshot's notes.
+	Comment      string
+	Verification *backupinfo.VerifyState
+	// Fingerprint is that of the encryption or signing key, or empty.
+	Fingerprint string
+	// Err is what is broken about the snapshot, such as a damaged manifest.
+	Err error
+}
+
+// FileInfo is one file of a snapshot.
+type FileInfo struct {
+	// Name is the name on disk, with the server's suffix.
+	Name string
+	// Crypt and Size are nil for a file that the manifest does not list.
+	Crypt *backupinfo.CryptMode
+	Size  *uint64
+}
+
+// Snapshots lists the snapshots of a group, oldest first. A group that does not
+// exist is [ErrNotFound]; an [EntryError] stands for one entry that could not be
+// read as a snapshot. Broken and unfinished snapshots are listed like the others.
+func (d *Datastore) Snapshots(ctx context.Context, group backupinfo.Group) iter.Seq2[SnapshotInfo, error] {
+	return func(yield func(SnapshotInfo, error) bool) {
+		root, err := d.openRoot()
+		if err != nil {
+			yield(SnapshotInfo{}, err)
+			return
+		}
+		defer root.Close()
+		dir, err := openGroup(root, group)
+		if err != nil {
+			yield(SnapshotInfo{}, err)
+			return
+		}
+		defer dir.Close()
+		yieldSnapshots(ctx, dir, group, yield)
+	}
+}
+
+func yieldSnapshots(ctx context.Context, dir *os.File, group backupinfo.Group, yield func(SnapshotInfo, error) bool) {
+	times, broken, err := snapshotTimes(dir, group)
+	if err != nil {
+		yield(SnapshotInfo{}, &EntryError{Path: group.Dir(), Err: err})
+		return
+	}
+	for _, err := range broken {
+		if !yield(SnapshotInfo{}, err) {
+			return
+		}
+	}
+	owner, _ := readOwner(dir) // a missing owner is the group's trouble and shown there
+	manifests := newManifestReader()
+	defer manifests.Close()
+	for _, time := range times {
+		if err := ctx.Err(); err != nil {
+			yield(SnapshotInfo{}, err)
+			return
+		}
+		info, err := manifests.snapshot(dir, backupinfo.Snapshot{Group: group, Time: time})
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since the group was read
+		}
+		if err != nil {
+			err = &EntryError{Path: path.Join(group.Dir(), time.String()), Err: err}
+		}
+		info.Owner = owner
+		if !yield(info, err) {
+			return
+		}
+	}
+}
+
+// Snapshot tells about one snapshot.
+func (d *Datastore) Snapshot(ctx context.Context, snapshot backupinfo.Snapshot) (SnapshotInfo, error) {
+	if err := ctx.Err(); err != nil {
+		return SnapshotInfo{}, err
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return SnapshotInfo{}, err
+	}
+	defer root.Close()
+	dir, err := openGroup(root, snapshot.Group)
+	if err != nil {
+		return SnapshotInfo{}, err
+	}
+	defer dir.Close()
+	manifests := newManifestReader()
+	defer manifests.Close()
+	info, err := manifests.snapshot(dir, snapshot)
+	if errors.Is(err, fs.ErrNotExist) {
+		return info, &NotFoundError{Kind: "snapshot", Name: snapshot.Dir()}
+	}
+	info.Owner, _ = readOwner(dir)
+	return info, err
+}
+
+// Latest finds the newest finished snapshot of a group.
+func (d *Datastore) Latest(ctx context.Context, group backupinfo.Group) (backupinfo.Snapshot, error) {
+	info, err := d.Group(ctx, group)
+	if err != nil {
+		return backupinfo.Snapshot{}, err
+	}
+	if info.Files == nil {
+		return backupinfo.Snapshot{}, &NotFoundError{Kind: "snapshot", Name: group.Dir(), Hint: "the group has no finished snapshot"}
+	}
+	return backupinfo.Snapshot{Group: group, Time: info.LastBackup}, nil
+}
+
+// archiveNames lists the files of a snapshot that a reader looks at.
+func archiveNames(group *os.File, snapshot string) ([]string, error) {
+	dir, err := beneath.OpenDir(group, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, _, err := snapshotFiles(dir)
+	return names, err
+}
