@@ -64,12 +64,12 @@ func (c calls) attempt(ref Ref, mode Mode) (*lock, error) {
 // a busy file as well, because a file that was renamed away for its removal is
 // busy for the remover only, while the name is free, or gone.
 func (c calls) lockFile(fd int, ref Ref, mode Mode) (ident, error) {
-	locked := c.lock(fd, mode)
+	locked := again(func() error { return c.lock(fd, mode) })
 	if locked != nil && locked != unix.EWOULDBLOCK {
 		return ident{}, movedIf(locked == unix.ESTALE, classify(c.kind, ref, locked))
 	}
 	var own, now unix.Stat_t
-	if err := c.fstat(fd, &own); err != nil {
+	if err := again(func() error { return c.fstat(fd, &own) }); err != nil {
 		return ident{}, movedIf(err == unix.ESTALE, pathError("fstat", ref.String(), err))
 	}
 	if err := c.stat(ref, &now); err != nil {

@@ -38,7 +38,7 @@ func flockCalls() calls {
 		kind:  Flock,
 		open:  func(r Ref, _ Mode) (int, error) { return r.openAny(unix.O_RDONLY) },
 		lock:  flockFD,
-		fstat: fstat,
+		fstat: unix.Fstat,
 		stat:  Ref.stat,
 		who:   conflicting,
 	}
@@ -62,5 +62,5 @@ func flockFD(fd int, m Mode) error {
 	if m == Exclusive {
 		how = unix.LOCK_EX
 	}
-	return again(func() error { return unix.Flock(fd, how|unix.LOCK_NB) })
+	return unix.Flock(fd, how|unix.LOCK_NB)
 }

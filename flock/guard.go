@@ -13,7 +13,7 @@ type ExclusiveGuard struct{ lock *lock }
 // Close lets go of the lock, by closing the file. A second Close, and one of nil,
 // does nothing.
 func (g *SharedGuard) Close() error {
-	if g == nil {
+	if g == nil || g.lock == nil {
 		return nil
 	}
 	return g.lock.close()
@@ -35,7 +35,7 @@ func (g *SharedGuard) Check() error { return g.lock.check(Ref.stat) }
 // Close lets go of the lock, by closing the file. A second Close, and one of nil,
 // does nothing.
 func (g *ExclusiveGuard) Close() error {
-	if g == nil {
+	if g == nil || g.lock == nil {
 		return nil
 	}
 	return g.lock.close()

@@ -10,7 +10,8 @@ import (
 // open, by PID, each kind and mode once. Its own process is one of them. The
 // kernel tells it through /proc; who is hidden there (another host, another
 // user's process, a container) is listed with what is known, or not at all, and
-// that is no error. The only errors are those of fstat(2) on f.
+// that is no error. A child that shares an open file with the process that locked
+// it is listed when that process is gone. The only errors are those of fstat(2).
 func Holders(f *os.File) ([]Holder, error) {
 	return holdersIn(procfs{"/proc"}, f)
 }

@@ -1,11 +1,13 @@
 package flock
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,10 +33,18 @@ func newFile(t testing.TB) string {
 	return name
 }
 
+// patience is for a lock that is free but for a child that another test is just
+// starting: until it executes its program, it has all files of this process.
+const patience = 10 * time.Second
+
 // must takes a lock that has to be free, until the test ends.
 func must[T interface{ Close() error }](t testing.TB, try func(Ref) (T, error), ref Ref) T {
 	t.Helper()
-	g, err := try(ref)
+	var g T
+	err := Wait{Timeout: patience}.Do(context.Background(), func() (err error) {
+		g, err = try(ref)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +86,7 @@ func TestWhoExcludesWhom(t *testing.T) {
 				t.Errorf("in another process: %q, want busy %v", got, c.busy)
 			}
 			first.Close()
-			other.Send("try")
+			other.Send("wait")
 			other.Expect("free")
 		})
 	}

@@ -2,6 +2,7 @@ package flock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,13 +47,19 @@ func roleLock(_ context.Context, args []string, c *helperproc.IO) error {
 	return g.Close()
 }
 
-// roleTry tries a lock each time it is told to, and says what came of it.
-func roleTry(_ context.Context, args []string, c *helperproc.IO) error {
+// roleTry takes a lock each time it is told to "try" or to "wait" for it, says what
+// came of it, and lets go.
+func roleTry(ctx context.Context, args []string, c *helperproc.IO) error {
 	for c.Ready(); ; {
-		if _, err := c.Next(); err != nil {
+		line, err := c.Next()
+		if err != nil {
 			return nil
 		}
-		g, err := take[args[0]](Ref{Name: args[1]})
+		try := func() (io.Closer, error) { return take[args[0]](Ref{Name: args[1]}) }
+		g, err := try()
+		if line == "wait" && errors.Is(err, ErrLocked) {
+			g, err = Take(ctx, Wait{Timeout: patience}, try)
+		}
 		if err != nil {
 			c.Say(err.Error())
 			continue

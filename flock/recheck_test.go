@@ -195,6 +195,32 @@ func TestADirectoryWithoutANameIsNotHeld(t *testing.T) {
 	checkClass(t, "no link", err, ErrChanged)
 }
 
+func TestSignalsAreNoErrors(t *testing.T) {
+	t.Parallel()
+	const signals = 100 // far more than there are rounds
+	for _, calls := range []calls{flockCalls(), recordCalls()} {
+		lock, look := calls.lock, calls.fstat
+		locks, looks := 0, 0
+		calls.lock = func(fd int, m Mode) error {
+			if locks++; locks <= signals {
+				return unix.EINTR
+			}
+			return lock(fd, m)
+		}
+		calls.fstat = func(fd int, st *unix.Stat_t) error {
+			if looks++; looks <= signals {
+				return unix.EINTR
+			}
+			return look(fd, st)
+		}
+		l, err := calls.acquire(Ref{Name: newFile(t)}, Exclusive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.close()
+	}
+}
+
 func TestStaleOpenIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	calls, stale := flockCalls(), 3

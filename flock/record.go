@@ -34,7 +34,7 @@ func recordCalls() calls {
 		kind:  OFD,
 		open:  openRecord,
 		lock:  recordFD,
-		fstat: fstat,
+		fstat: unix.Fstat,
 		stat:  Ref.stat,
 		who:   conflicting,
 	}
@@ -53,5 +53,5 @@ func recordFD(fd int, m Mode) error {
 	if m == Exclusive {
 		whole.Type = unix.F_WRLCK
 	}
-	return again(func() error { return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &whole) })
+	return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &whole)
 }

@@ -24,12 +24,12 @@ func TestClassicRecordLocksOfOthersAreMet(t *testing.T) {
 			name := newFile(t)
 			try := take["record "+c.ours]
 
-			first := must(t, try, Ref{Name: name})
+			must(t, try, Ref{Name: name})
 			second := helperproc.Start(t, "classic", c.theirs, name)
 			second.Expect(map[bool]string{true: "busy", false: "got it"}[c.busy])
-			first.Close()
 			second.Kill()
 
+			name = newFile(t)
 			holder := helperproc.Start(t, "classic", c.theirs, name)
 			holder.Expect("got it")
 			g, err := try(Ref{Name: name})

@@ -16,8 +16,8 @@ import (
 // gets what it wanted, that is closed at once: nothing stays locked.
 //
 // So try must hand over what it took only as its result, and must not write to
-// variables that the caller reads afterwards. Without a Timeout only ctx ends a
-// try that hangs.
+// variables that the caller reads afterwards. A try gets a second at least, also
+// one that begins when the time is over; without a Timeout, only ctx ends it.
 func Take[T io.Closer](ctx context.Context, w Wait, try func() (T, error)) (T, error) {
 	var taken T
 	start := time.Now()
@@ -48,8 +48,8 @@ func noAnswer(err error) error {
 	return fmt.Errorf("no answer from the file system to a lock call: %w", err)
 }
 
-// lastAttempt is what an attempt gets that begins when the time is over, as the
-// last one always does.
+// lastAttempt is what an attempt gets that begins when the time is over, or nearly:
+// a deadline is for holders that don't let go, and a busy disk takes a moment, too.
 const lastAttempt = time.Second
 
 // expiry returns a channel that delivers when an attempt has to end that begins

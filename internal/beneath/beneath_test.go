@@ -181,18 +181,18 @@ func TestOpenRegularLooksBeforeItOpens(t *testing.T) {
 func TestOpenRegularWaitsForALeaseToBreak(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
-	leased, err := OpenRegularFlags(dir, "file", unix.O_RDONLY)
+	leased, err := OpenRegularFD(dir, "file", unix.O_RDONLY)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer leased.Close()
-	if _, err := unix.FcntlInt(leased.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+	if _, err := unix.FcntlInt(uintptr(leased), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
+		unix.Close(leased)
 		t.Skipf("this file system grants no leases: %v", err)
 	}
 	go func() { // what a file server does when the kernel asks for its lease
+		defer unix.Close(leased)
 		for {
-			if kind, err := unix.FcntlInt(leased.Fd(), unix.F_GETLEASE, 0); err != nil || kind != unix.F_RDLCK {
-				_, _ = unix.FcntlInt(leased.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+			if kind, err := unix.FcntlInt(uintptr(leased), unix.F_GETLEASE, 0); err != nil || kind != unix.F_RDLCK {
 				return
 			}
 			time.Sleep(time.Millisecond)
