@@ -35,7 +35,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 	go func() {
 		if s, ok := <-arrived; ok {
 			signal.Reset(wanted()...)
-			cancel(fmt.Errorf("%w by signal %q", context.Canceled, s))
+			cancel(stopSignal{s})
 		}
 	}()
 	return ctx, func() {
@@ -44,6 +44,14 @@ func interruptible(parent context.Context) (context.Context, func()) {
 		cancel(nil)
 	}
 }
+
+// stopSignal is why the context ended.
+type stopSignal struct{ os.Signal }
+
+func (s stopSignal) Error() string { return fmt.Sprintf("signal %q", s.Signal) }
+
+// Unwrap makes it what ends any context.
+func (s stopSignal) Unwrap() error { return context.Canceled }
 
 // wanted leaves out the hang-up under nohup, which asked for it to be ignored.
 func wanted() []os.Signal {

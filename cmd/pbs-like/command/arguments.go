@@ -63,15 +63,19 @@ func (w *words) learn(flags []cli.Flag) {
 	}
 }
 
-// sort reads all words behind the program's name. With an error it gives what
-// it had read until then.
+// sort reads all words behind the program's name. The first error counts, but
+// reading goes on: how messages are wanted may be said at the end of a line.
 func (w *words) sort(all []string) (line, error) {
+	var first error
 	for _, word := range all {
-		if err := w.read(word); err != nil {
-			return w.line, err
+		if err := w.read(word); first == nil {
+			first = err
 		}
 	}
-	return w.line, w.check()
+	if first == nil {
+		first = w.check()
+	}
+	return w.line, first
 }
 
 func (w *words) read(word string) error {

@@ -56,11 +56,13 @@ func groupRow(g datastore.GroupInfo) []string {
 	return []string{g.Group.String(), last, fmt.Sprint(g.Count), g.Owner.String(), g.Group.Namespace.String(), displayNames(g.Files), remark(g.Comment, g.Err)}
 }
 
-// displayNames are the names of archives as a user types them.
+// displayNames are the names of archives as a user types them, without the manifest.
 func displayNames(files []string) string {
 	var names []string
 	for _, file := range files {
-		names = append(names, displayName(file))
+		if file != backupinfo.ManifestName {
+			names = append(names, displayName(file))
+		}
 	}
 	return strings.Join(names, ", ")
 }

@@ -91,11 +91,17 @@ func removalLines(dryRun bool, r datastore.RemovalReport) []string {
 	for _, s := range r.Protected {
 		lines = append(lines, kept+" protected snapshot "+withNamespace(s.Group.Namespace, s.String()))
 	}
-	return append(lines, removed+" "+counts(r))
+	if len(lines) > 1 {
+		lines = append(lines, removed+" "+counts(r))
+	}
+	return lines
 }
 
 func counts(r datastore.RemovalReport) string {
-	text := plural(len(r.Groups), "group") + ", " + plural(len(r.Snapshots), "snapshot")
+	text := plural(len(r.Snapshots), "snapshot")
+	if len(r.Groups) > 0 {
+		text = plural(len(r.Groups), "group") + ", " + text
+	}
 	if len(r.Protected) > 0 {
 		text += ", keeping " + plural(len(r.Protected), "protected snapshot")
 	}

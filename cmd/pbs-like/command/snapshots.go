@@ -100,9 +100,7 @@ func snapshotColumns() []column {
 func snapshotRow(s datastore.SnapshotInfo) []string {
 	var names []string
 	for _, f := range s.Files {
-		if f.Name != backupinfo.ManifestName {
-			names = append(names, f.Name)
-		}
+		names = append(names, f.Name)
 	}
 	return []string{
 		s.Snapshot.String(), sizeText(s.Size, s.SizeKnown), snapshotState(s), s.Owner.String(),

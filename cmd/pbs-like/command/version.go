@@ -21,8 +21,14 @@ func (p *program) printVersion() error {
 	return err
 }
 
-// version is what the Go tool knows about the source that was built.
+// buildVersion is set by the linker, and by nobody else.
+var buildVersion string //nolint:gochecknoglobals // the linker sets variables only
+
+// version is what the build was told, or else what the Go tool knows about the source.
 func version() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
