@@ -11,18 +11,20 @@
 //     open directory and a single name in it, never a path: what a directory
 //     descriptor refers to can't be exchanged under us by renaming a parent or
 //     by a symbolic link on the way.
+//
 //   - [File] is a new file that is not yet what it is to become: fill it, then
 //     [File.Commit] it under its final name or [File.Discard] it. Deferring
 //     Discard is always right.
+//
 //   - [Change] describes one step to the hooks of a Disk.
 //
-//	f, err := disk.CreateTemp(dir, fsop.TempPrefix("disk.img.fidx"), 0o644)
-//	if err != nil {
-//		return err
-//	}
-//	defer f.Discard() // does nothing after Commit
-//	// ... write ...
-//	return f.Commit("disk.img.fidx", fsop.CommitOptions{NoReplace: true, Sync: true})
+//     f, err := disk.CreateTemp(dir, fsop.TempPrefix("disk.img.fidx"), 0o644)
+//     if err != nil {
+//     return err
+//     }
+//     defer f.Discard() // does nothing after Commit
+//     // ... write ...
+//     return f.Commit("disk.img.fidx", fsop.CommitOptions{NoReplace: true, Sync: true})
 //
 // What holds after an error: a new file or directory of ours is not left
 // behind, and a file that was to be replaced is either the old or the new one,
