@@ -36,7 +36,7 @@ func identOf(st *unix.Stat_t) ident { return ident{uint64(st.Dev), st.Ino} }
 func (c calls) acquire(ref Ref, mode Mode) (*lock, error) {
 	for range maxRounds {
 		l, err := c.attempt(ref, mode)
-		if err != errMoved {
+		if !errors.Is(err, errMoved) {
 			return l, err
 		}
 	}

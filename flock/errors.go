@@ -25,7 +25,7 @@ var (
 // here. Everything that is not in the list, such as EIO, EACCES or ENOMEM, stays
 // what it is: it says nothing about whether somebody holds the lock.
 func classify(kind Kind, ref Ref, err error) error {
-	switch err {
+	switch errnoOf(err) {
 	case unix.EBADF, unix.EINVAL, unix.ENOLCK, unix.ENOSYS, unix.EOPNOTSUPP:
 		err = fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}

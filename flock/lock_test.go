@@ -1,7 +1,6 @@
 package flock
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -41,7 +40,7 @@ const patience = 10 * time.Second
 func must[T interface{ Close() error }](t testing.TB, try func(Ref) (T, error), ref Ref) T {
 	t.Helper()
 	var g T
-	err := Wait{Timeout: patience}.Do(context.Background(), func() (err error) {
+	err := Wait{Timeout: patience}.Do(t.Context(), func() (err error) {
 		g, err = try(ref)
 		return err
 	})

@@ -23,15 +23,15 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 )
 
-// notRegular says what was found in place of a regular file.
-type notRegular struct{ mode uint32 }
+// notRegularError says what was found in place of a regular file.
+type notRegularError struct{ mode uint32 }
 
-func (e notRegular) Error() string {
+func (e notRegularError) Error() string {
 	return fmt.Sprintf("is a %s, %v", typeName(e.mode), ErrNotRegular)
 }
 
 // Is lets a symbolic link count as both, so that a caller may ask either way.
-func (e notRegular) Is(target error) bool {
+func (e notRegularError) Is(target error) bool {
 	return target == ErrNotRegular || target == ErrSymlink && e.mode&unix.S_IFMT == unix.S_IFLNK
 }
 

@@ -62,7 +62,7 @@ func OpenRegularFD(dir *os.File, name string, flag int) (int, error) {
 		return -1, err
 	}
 	if !isRegular(st.Mode) {
-		return -1, pathError("openat", dir, name, notRegular{st.Mode})
+		return -1, pathError("openat", dir, name, notRegularError{st.Mode})
 	}
 	// O_NONBLOCK is for the moment between the two calls, in which the file may
 	// have been replaced by a pipe without a writer.
@@ -105,7 +105,7 @@ func onlyRegular(dir *os.File, name string, fd int) (int, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Fstat(fd, &st) })
 	if err == nil && !isRegular(st.Mode) {
-		err = notRegular{st.Mode}
+		err = notRegularError{st.Mode}
 	}
 	if err != nil {
 		unix.Close(fd)
