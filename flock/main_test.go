@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		"keep":    roleKeep,
 		"classic": roleClassic,
 		"try":     roleTry,
+		"hang":    roleHang,
 
 		"contained": roleContained,
 		"forget":    roleForget,

@@ -254,7 +254,7 @@ func TestNoDescriptorIsLeftAfterAnError(t *testing.T) {
 		checkClass(t, "broken", err, unix.EIO)
 	}
 	g.Close()
-	if after := len(numbers("/proc/self/fd")); after != before {
+	if after := len(numbers("/proc/self/fd")); after > before {
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
