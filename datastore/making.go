@@ -135,14 +135,11 @@ func (w *SnapshotWriter) stage(set *guards, parent *os.File, name string, fill f
 		return nil, err
 	}
 	defer dir.Close()
-	temporary := leftoverName(name)
-	if err := w.disk.Mkdir(dir, temporary, directoryMode); err != nil {
+	temporary, guard, err := w.makeStaged(set, dir, name)
+	if err != nil {
 		return nil, err
 	}
-	guard, err := lockStaged(set, dir, temporary)
-	if err == nil {
-		err = fill(guard.File())
-	}
+	err = fill(guard.File())
 	if err == nil {
 		err = w.disk.Rename(dir, temporary, parent, name)
 	}
@@ -150,9 +147,26 @@ func (w *SnapshotWriter) stage(set *guards, parent *os.File, name string, fill f
 		return guard, nil
 	}
 	err = errors.Join(err, w.disk.RemoveTree(context.Background(), dir, temporary))
-	if guard != nil && leadsTo(parent, name, guard.File()) == nil {
+	if leadsTo(parent, name, guard.File()) == nil {
 		// The rename failed after it was done, as one over a network can.
 		err = errors.Join(err, w.disk.RemoveTree(context.Background(), parent, name))
 	}
 	return nil, err
+}
+
+// makeStaged makes and locks a directory under a temporary name. Until it is
+// locked it looks like a leftover, and a removal that comes by sweeps it: then it
+// is made anew.
+func (w *SnapshotWriter) makeStaged(set *guards, dir *os.File, name string) (temporary string, guard *flock.ExclusiveGuard, err error) {
+	for range attempts {
+		temporary = leftoverName(name)
+		err = w.disk.Mkdir(dir, temporary, directoryMode)
+		if err == nil {
+			guard, err = lockStaged(set, dir, temporary)
+		}
+		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, flock.ErrLocked) {
+			break
+		}
+	}
+	return temporary, guard, err
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // roles are what a helper process can be told to do.
-var roles = map[string]helperproc.Role{"operate": operate}
+var roles = map[string]helperproc.Role{"operate": operate, "contend": contend}
 
 // operation is one thing that a process does to a store.
 type operation struct {
