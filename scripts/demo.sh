@@ -18,6 +18,7 @@ mkdir -p "$dir"
 cd "$dir"
 export PBS_LIKE_DATASTORE=$dir/store
 
+exec 2>&1 # refusals belong to the story, also in a file
 if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
 say() { printf '\n%s== %s%s\n' "$bold" "$*" "$plain"; }
 run() { # show a command and run it
