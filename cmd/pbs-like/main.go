@@ -35,7 +35,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 	go func() {
 		if s, ok := <-arrived; ok {
 			signal.Reset(wanted()...)
-			cancel(stopSignal{s})
+			cancel(signalError{s})
 		}
 	}()
 	return ctx, func() {
@@ -45,13 +45,13 @@ func interruptible(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// stopSignal is why the context ended.
-type stopSignal struct{ os.Signal }
+// signalError is why the context ended.
+type signalError struct{ os.Signal }
 
-func (s stopSignal) Error() string { return fmt.Sprintf("signal %q", s.Signal) }
+func (s signalError) Error() string { return fmt.Sprintf("signal %q", s.Signal) }
 
 // Unwrap makes it what ends any context.
-func (s stopSignal) Unwrap() error { return context.Canceled }
+func (s signalError) Unwrap() error { return context.Canceled }
 
 // wanted leaves out the hang-up under nohup, which asked for it to be ignored.
 func wanted() []os.Signal {

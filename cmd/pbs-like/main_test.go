@@ -70,9 +70,8 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: exits CODE COMMAND...")
 	}
 	err := ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
 	code := 0
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		code = exit.ExitCode()
 	} else {
 		ts.Check(err)

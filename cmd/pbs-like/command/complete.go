@@ -2,7 +2,7 @@ package command
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -30,7 +30,7 @@ type completions struct {
 	words []string
 }
 
-// complete never fails: a message would spoil the line that is being typed.
+// complete has nothing to say about what is wrong: a message would spoil the line that is being typed.
 func (p *program) complete(ctx context.Context, args []string) error {
 	words, cut := unfinished(args)
 	if len(words) == 0 {
@@ -40,13 +40,15 @@ func (p *program) complete(ctx context.Context, args []string) error {
 	defer cancel()
 	last := len(words) - 1
 	answer := p.completer(words[:last]).answer(ctx, words[last])
-	fmt.Fprintln(p.out, answer.todo)
+	var out strings.Builder
+	out.WriteString(answer.todo + "\n")
 	for _, word := range answer.words {
 		if rest, ok := strings.CutPrefix(word, words[last]); ok {
-			fmt.Fprintln(p.out, words[last][cut:]+rest)
+			out.WriteString(words[last][cut:] + rest + "\n")
 		}
 	}
-	return nil
+	_, err := io.WriteString(p.out, out.String())
+	return err
 }
 
 // unfinished gives the words behind the program's name, and how much of the last

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -36,7 +36,9 @@ func (q question) confirm(ctx context.Context, text string) error {
 		return nil
 	}
 	q.p.progress.finish()
-	fmt.Fprintf(q.p.screen, "%s [y/N] ", printable(text))
+	if _, err := io.WriteString(q.p.screen, printable(text)+" [y/N] "); err != nil {
+		return err
+	}
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(q.p.streams.In).ReadString('\n')

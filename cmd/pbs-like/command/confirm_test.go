@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
@@ -59,6 +62,53 @@ func TestOnlyYesIsAConfirmation(t *testing.T) {
 		if want != (err == nil) || !want && !errors.Is(err, errDeclined) {
 			t.Errorf("%q: %v", typed, err)
 		}
+	}
+}
+
+// removeOnTerminal answers the question that remove-group asks.
+func removeOnTerminal(t *testing.T, store, answer string) (code int, shown string) {
+	t.Helper()
+	user, tty := terminal(t)
+	done := make(chan int)
+	go func() {
+		done <- Run(t.Context(), []string{"pbs-like", "remove-group", "host/x", "--datastore", store}, Streams{In: tty, Out: tty, Err: tty})
+	}()
+	var seen strings.Builder
+	for buf := make([]byte, 1); !strings.HasSuffix(seen.String(), "[y/N] "); {
+		n, err := user.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen.Write(buf[:n])
+	}
+	if _, err := user.WriteString(answer); err != nil {
+		t.Fatal(err)
+	}
+	return <-done, seen.String()
+}
+
+func TestTheTerminalIsAskedBeforeARemoval(t *testing.T) {
+	t.Parallel()
+	store := t.TempDir()
+	if err := os.Mkdir(filepath.Join(store, ".chunks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	source := filepath.Join(store, "..", "a.conf")
+	if err := os.WriteFile(source, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	backup := []string{"pbs-like", "backup", "a.conf:" + source, "--backup-id", "x", "--datastore", store}
+	if code := Run(t.Context(), backup, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}); code != 0 {
+		t.Fatalf("backup: exit code %d", code)
+	}
+	group := filepath.Join(store, "host", "x")
+	code, shown := removeOnTerminal(t, store, "n\n")
+	if _, err := os.Stat(group); code != exitFailed || err != nil || !strings.Contains(shown, "Remove 1 group, 1 snapshot?") {
+		t.Errorf("answer no: exit code %d, %v, %q", code, err, shown)
+	}
+	code, _ = removeOnTerminal(t, store, "y\n")
+	if _, err := os.Stat(group); code != exitDone || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("answer yes: exit code %d, %v", code, err)
 	}
 }
 

@@ -83,8 +83,7 @@ func TestSourcesAreChecked(t *testing.T) {
 		{"a.img:-", "b.img:-"},
 	} {
 		_, err := parseSources(specs)
-		var usage *usageError
-		if !errors.As(err, &usage) {
+		if _, ok := errors.AsType[*usageError](err); !ok {
 			t.Errorf("%q: %v", specs, err)
 		}
 	}

@@ -42,8 +42,9 @@ func TestALogLineWipesTheBarAway(t *testing.T) {
 	if strings.Contains(out.String(), "\x1b]0;") {
 		t.Errorf("a name reaches the terminal raw: %q", out.String())
 	}
-	if !strings.Contains(out.String(), "\x1b[2K") || !strings.Contains(out.String(), "message\n") {
-		t.Errorf("%q", out.String())
+	before, _, found := strings.Cut(out.String(), "message\n")
+	if !found || !strings.HasSuffix(strings.TrimSuffix(before, "\r"), "\x1b[2K") {
+		t.Errorf("the bar is not wiped away before the message: %q", out.String())
 	}
 	if s.wipe != nil {
 		t.Error("the bar is still there")

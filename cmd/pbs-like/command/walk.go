@@ -59,8 +59,7 @@ func (u *unreadable) skip(ctx context.Context, err error) error {
 
 // skipEntry is skip for errors of one entry; others end the walk.
 func (u *unreadable) skipEntry(ctx context.Context, err error) error {
-	var entry *datastore.EntryError
-	if !errors.As(err, &entry) {
+	if _, ok := errors.AsType[*datastore.EntryError](err); !ok {
 		return err
 	}
 	return u.skip(ctx, err)
