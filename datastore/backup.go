@@ -121,7 +121,7 @@ func (w *SnapshotWriter) begin(ctx context.Context, set *guards, group backupinf
 	if err := lockStoreShared(ctx, set, w.chunks); err != nil {
 		return err
 	}
-	if err := w.takeGroup(set, group, opts.Owner); err != nil {
+	if err := w.takeGroup(ctx, set, group, opts.Owner); err != nil {
 		return err
 	}
 	times, _, err := snapshotTimes(w.groupDir, group)
@@ -134,7 +134,7 @@ func (w *SnapshotWriter) begin(ctx context.Context, set *guards, group backupinf
 	if w.base, err = w.takeBase(set, times, opts.Base); err != nil {
 		return err
 	}
-	return w.makeSnapshot(set)
+	return w.makeSnapshot(ctx, set)
 }
 
 // chooseTime finds the time of the new snapshot: the newest of its group.

@@ -35,8 +35,10 @@ func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveNam
 	}
 	stats := tally.finish()
 	stats.Size, stats.WrittenBytes = uint64(len(data)), uint64(len(stored))
-	return stats, w.manifest.AddFile(backupinfo.File{Name: name.File(), CryptMode: backupinfo.CryptNone,
-		Size: uint64(len(stored)), Checksum: digest.Of(stored)})
+	return stats, w.manifest.AddFile(backupinfo.File{
+		Name: name.File(), CryptMode: backupinfo.CryptNone,
+		Size: uint64(len(stored)), Checksum: digest.Of(stored),
+	})
 }
 
 func readBlob(ctx context.Context, source io.Reader) ([]byte, error) {
@@ -55,7 +57,7 @@ func (w *SnapshotWriter) writeBlob(name string, stored []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Discard() //nolint:errcheck // does nothing after Commit; otherwise it goes with the snapshot
+	defer f.Discard() // it does nothing after Commit; what is left otherwise goes with the snapshot
 	if _, err := f.Write(stored); err != nil {
 		return err
 	}

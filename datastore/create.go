@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -83,9 +82,15 @@ func withOptionalOwner(disk *fsop.Disk, owner *fsop.Owner) *fsop.Disk {
 	return withOwner(disk, *owner)
 }
 
-// foreign are names that file systems and appliances put into the root of a
-// disk. They are no content.
-var foreign = []string{"lost+found", ".snapshot", ".zfs", "@eaDir", "#recycle", "System Volume Information", ".Trash-1000", "$RECYCLE.BIN"}
+// isForeign tells the names that file systems and appliances put into the root of
+// a disk. They are no content.
+func isForeign(name string) bool {
+	switch name {
+	case "lost+found", ".snapshot", ".zfs", "@eaDir", "#recycle", "System Volume Information", ".Trash-1000", "$RECYCLE.BIN":
+		return true
+	}
+	return false
+}
 
 // checkVacant refuses a directory in which there is something already.
 func checkVacant(root *os.File) error {
@@ -102,7 +107,7 @@ func checkVacant(root *os.File) error {
 		switch {
 		case name == chunkDirName:
 			return fmt.Errorf("%q is a datastore: it %w", root.Name(), ErrExists)
-		case !slices.Contains(foreign, name) && !strings.HasPrefix(name, leftoverPrefix):
+		case !isForeign(name) && !strings.HasPrefix(name, leftoverPrefix):
 			return fmt.Errorf("%q is not empty: it holds %q", root.Name(), name)
 		}
 	}

@@ -41,8 +41,10 @@ func TestANewStoreIsWholeAndOfTheRightModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, mode := range map[string]uint32{"vm": 0o755, "vm/100": 0o755, "vm/100/owner": 0o644, snapshot.Dir(): 0o755,
-		snapshot.Dir() + "/index.json.blob": 0o644, snapshot.Dir() + "/disk.img.fidx": 0o644, snapshot.Dir() + "/vm.conf.blob": 0o644} {
+	for name, mode := range map[string]uint32{
+		"vm": 0o755, "vm/100": 0o755, "vm/100/owner": 0o644, snapshot.Dir(): 0o755,
+		snapshot.Dir() + "/index.json.blob": 0o644, snapshot.Dir() + "/disk.img.fidx": 0o644, snapshot.Dir() + "/vm.conf.blob": 0o644,
+	} {
 		var stat unix.Stat_t
 		if err := unix.Lstat(filepath.Join(dir, name), &stat); err != nil || stat.Mode&0o7777 != mode || opts.Owner != nil && (stat.Uid != 34 || stat.Gid != 34) {
 			t.Errorf("%s: mode %o of %d, %v", name, stat.Mode, stat.Uid, err)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -143,11 +144,11 @@ func isEmpty(dir *os.File) (bool, error) {
 		return false, err
 	}
 	defer own.Close()
-	names, err := own.Readdirnames(2)
+	names, err := own.Readdirnames(16)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
-	return len(names) == 0 || len(names) == 1 && names[0] == "lost+found", nil
+	return !slices.ContainsFunc(names, func(name string) bool { return !isForeign(name) }), nil
 }
 
 // changeable refuses to change a store whose locks would protect nobody, or

@@ -165,26 +165,16 @@ func killed(t *testing.T, s scenario, script spec) bool {
 func removeAll(t *testing.T, store *testds.Store, injected fmt.Stringer) {
 	t.Helper()
 	ds := store.Open(datastore.Options{})
-	for group, err := range allGroups(t, ds) {
+	for info, err := range ds.Groups(t.Context(), backupinfo.Namespace{}) {
 		if err != nil {
 			t.Errorf("%s: %v", injected, err)
 			continue
 		}
-		if _, err := ds.RemoveGroup(t.Context(), group, datastore.RemoveGroupOptions{}); err != nil {
-			t.Errorf("%s: removing %s afterwards: %v", injected, group.Dir(), err)
+		if _, err := ds.RemoveGroup(t.Context(), info.Group, datastore.RemoveGroupOptions{}); err != nil {
+			t.Errorf("%s: removing %s afterwards: %v", injected, info.Group.Dir(), err)
 		}
 	}
 	if left := store.Snapshots(); len(left) != 0 {
 		t.Errorf("%s: left: %v", injected, left)
-	}
-}
-
-func allGroups(t *testing.T, ds *datastore.Datastore) func(yield func(backupinfo.Group, error) bool) {
-	return func(yield func(backupinfo.Group, error) bool) {
-		for info, err := range ds.Groups(t.Context(), backupinfo.Namespace{}) {
-			if !yield(info.Group, err) {
-				return
-			}
-		}
 	}
 }

@@ -22,27 +22,31 @@ import (
 // plants are things that somebody puts where a file of a datastore is expected.
 // None may be followed, waited for, or hide what is beside it.
 var plants = map[string]func(t *testing.T, path string){
-	"a symbolic link out of the store": func(t *testing.T, path string) { symlink(t, "/etc/passwd", path) },
-	"a dangling link":                  func(t *testing.T, path string) { symlink(t, "nowhere", path) },
-	"a link to a device":               func(t *testing.T, path string) { symlink(t, "/dev/zero", path) },
+	"a symbolic link out of the store": func(t *testing.T, path string) { t.Helper(); symlink(t, "/etc/passwd", path) },
+	"a dangling link":                  func(t *testing.T, path string) { t.Helper(); symlink(t, "nowhere", path) },
+	"a link to a device":               func(t *testing.T, path string) { t.Helper(); symlink(t, "/dev/zero", path) },
 	"a FIFO": func(t *testing.T, path string) {
+		t.Helper()
 		if err := unix.Mkfifo(path, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	},
 	"a directory": func(t *testing.T, path string) {
+		t.Helper()
 		if err := os.Mkdir(path, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	},
 	"a socket": func(t *testing.T, path string) {
+		t.Helper()
 		if err := unix.Mknod(path, unix.S_IFSOCK|0o644, 0); err != nil {
 			t.Fatal(err)
 		}
 	},
-	"random bytes": func(t *testing.T, path string) { put(t, path, string(image(t, "xs64:9:5000"))) },
-	"nothing":      func(t *testing.T, path string) { put(t, path, "") },
+	"random bytes": func(t *testing.T, path string) { t.Helper(); put(t, path, string(image(t, "xs64:9:5000"))) },
+	"nothing":      func(t *testing.T, path string) { t.Helper(); put(t, path, "") },
 	"a bomb": func(t *testing.T, path string) {
+		t.Helper()
 		encoder := blob.NewEncoder()
 		defer encoder.Close()
 		stored, err := encoder.Encode(nil, make([]byte, 100<<20))
@@ -52,6 +56,7 @@ var plants = map[string]func(t *testing.T, path string){
 		put(t, path, string(stored))
 	},
 	"a huge hole": func(t *testing.T, path string) {
+		t.Helper()
 		put(t, path, "")
 		if err := os.Truncate(path, 1<<40); err != nil {
 			t.Fatal(err)
@@ -163,8 +168,10 @@ func needs(operation, dir string, snapshot backupinfo.Snapshot) bool {
 	if dir == ".chunks" {
 		return true
 	}
-	way := map[string]string{"back up": snapshot.Group.Dir(), "back up in a namespace": "ns/a/ct/1", "open": snapshot.Dir(),
-		"remove snapshot": snapshot.Dir(), "remove group": snapshot.Group.Dir()}[operation]
+	way := map[string]string{
+		"back up": snapshot.Group.Dir(), "back up in a namespace": "ns/a/ct/1", "open": snapshot.Dir(),
+		"remove snapshot": snapshot.Dir(), "remove group": snapshot.Group.Dir(),
+	}[operation]
 	return strings.HasPrefix(way+"/", dir+"/")
 }
 

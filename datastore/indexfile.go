@@ -67,8 +67,10 @@ func (w *SnapshotWriter) newIndex(ctx context.Context, name backupinfo.ArchiveNa
 }
 
 func (w *SnapshotWriter) newTally(name backupinfo.ArchiveName, total uint64) *tally {
-	return &tally{started: time.Now(), events: w.store.opts.Events, stats: ArchiveStats{Name: name.File()},
-		progress: Progress{Operation: "backup", Object: w.snapshot.Dir() + "/" + name.Display(), Total: total}}
+	return &tally{
+		started: time.Now(), events: w.store.opts.Events, stats: ArchiveStats{Name: name.File()},
+		progress: Progress{Operation: "backup", Object: w.snapshot.Dir() + "/" + name.Display(), Total: total},
+	}
 }
 
 func indexKind(kind backupinfo.ArchiveKind) index.Kind {

@@ -25,8 +25,8 @@ const attempts = 10
 
 // takeGroup locks the group, and makes it if it is not there. A new group
 // appears under its name with its owner in it, and locked.
-func (w *SnapshotWriter) takeGroup(set *guards, group backupinfo.Group, owner backupinfo.AuthID) error {
-	err := w.lockOrMakeGroup(set, group, owner)
+func (w *SnapshotWriter) takeGroup(ctx context.Context, set *guards, group backupinfo.Group, owner backupinfo.AuthID) error {
+	err := w.lockOrMakeGroup(ctx, set, group, owner)
 	if err != nil {
 		return err
 	}
@@ -43,13 +43,13 @@ func (w *SnapshotWriter) takeGroup(set *guards, group backupinfo.Group, owner ba
 	return nil
 }
 
-func (w *SnapshotWriter) lockOrMakeGroup(set *guards, group backupinfo.Group, owner backupinfo.AuthID) (err error) {
+func (w *SnapshotWriter) lockOrMakeGroup(ctx context.Context, set *guards, group backupinfo.Group, owner backupinfo.AuthID) (err error) {
 	for range attempts {
 		w.group, err = lockGroup(set, w.root, group)
 		if !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		w.group, err = w.makeGroup(set, group, owner)
+		w.group, err = w.makeGroup(ctx, set, group, owner)
 		w.newGroup = err == nil
 		if !errors.Is(err, fs.ErrExist) {
 			return err
@@ -58,7 +58,7 @@ func (w *SnapshotWriter) lockOrMakeGroup(set *guards, group backupinfo.Group, ow
 	return fmt.Errorf("group %q comes and goes: %w", group.Dir(), err)
 }
 
-func (w *SnapshotWriter) makeGroup(set *guards, group backupinfo.Group, owner backupinfo.AuthID) (*flock.ExclusiveGuard, error) {
+func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backupinfo.Group, owner backupinfo.AuthID) (*flock.ExclusiveGuard, error) {
 	kind := typeDir(group.Namespace, group.Type)
 	above, err := beneath.OpenDir(w.root, path.Join(".", group.Namespace.Dir()))
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *SnapshotWriter) makeGroup(set *guards, group backupinfo.Group, owner ba
 		return nil, err
 	}
 	defer parent.Close()
-	guard, err := w.stage(set, parent, group.ID, func(dir *os.File) error {
+	guard, err := w.stage(ctx, set, parent, group.ID, func(dir *os.File) error {
 		return w.disk.WriteFile(dir, backupinfo.OwnerName, []byte(owner.String()+"\n"), fileMode)
 	})
 	if err == nil {
@@ -83,9 +83,9 @@ func (w *SnapshotWriter) makeGroup(set *guards, group backupinfo.Group, owner ba
 }
 
 // makeSnapshot makes the snapshot's directory, which appears under its name marked and locked.
-func (w *SnapshotWriter) makeSnapshot(set *guards) error {
+func (w *SnapshotWriter) makeSnapshot(ctx context.Context, set *guards) error {
 	var err error
-	w.guard, err = w.stage(set, w.groupDir, w.snapshot.Time.String(), w.mark)
+	w.guard, err = w.stage(ctx, set, w.groupDir, w.snapshot.Time.String(), w.mark)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("snapshot %q %w", w.snapshot.Dir(), ErrExists)
 	}
@@ -129,7 +129,7 @@ func (w *SnapshotWriter) mark(dir *os.File) error {
 // below parent. So nobody ever sees it unlocked or without its content, and after
 // a crash there is either all of it or a leftover. fs.ErrExist means that
 // somebody else's is there.
-func (w *SnapshotWriter) stage(set *guards, parent *os.File, name string, fill func(dir *os.File) error) (*flock.ExclusiveGuard, error) {
+func (w *SnapshotWriter) stage(ctx context.Context, set *guards, parent *os.File, name string, fill func(dir *os.File) error) (*flock.ExclusiveGuard, error) {
 	dir, err := area(w.disk, w.root, parent)
 	if err != nil {
 		return nil, err
@@ -146,10 +146,10 @@ func (w *SnapshotWriter) stage(set *guards, parent *os.File, name string, fill f
 	if err == nil {
 		return guard, nil
 	}
-	err = errors.Join(err, w.disk.RemoveTree(context.Background(), dir, temporary))
+	err = errors.Join(err, w.disk.RemoveTree(context.WithoutCancel(ctx), dir, temporary))
 	if leadsTo(parent, name, guard.File()) == nil {
 		// The rename failed after it was done, as one over a network can.
-		err = errors.Join(err, w.disk.RemoveTree(context.Background(), parent, name))
+		err = errors.Join(err, w.disk.RemoveTree(context.WithoutCancel(ctx), parent, name))
 	}
 	return nil, err
 }

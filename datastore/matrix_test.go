@@ -2,6 +2,7 @@ package datastore_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,7 @@ var refused = map[string][]string{
 var missing = map[string]bool{"remove the new": true}
 
 func matrixStore(t *testing.T) *testds.Store {
+	t.Helper()
 	store := testds.New(t)
 	store.Backup("vm/100", first, image(t, "xs64:1:100000"))
 	store.Backup("vm/100", second, image(t, "xs64:2:100000"))
@@ -69,7 +71,7 @@ func TestEveryOperationAgainstEveryOther(t *testing.T) {
 				holder := one.start(t, store, one.script)
 				waitUntilHeld(holder)
 				holder.Stop()
-				wantsRefusal := contains(refused[name], second)
+				wantsRefusal := slices.Contains(refused[name], second)
 				checkSecond(t, two.start(t, store, "record").Line(), wantsRefusal, missing[second] && !wantsRefusal, holder.PID)
 				holder.Continue()
 				holder.Send("go on")
@@ -98,15 +100,6 @@ func checkSecond(t *testing.T, line string, refused, missing bool, holder int) {
 	case !refused && !missing && line != "done":
 		t.Errorf("should go on: %s", line)
 	}
-}
-
-func contains(list []string, name string) bool {
-	for _, entry := range list {
-		if entry == name {
-			return true
-		}
-	}
-	return false
 }
 
 // TestTheMomentAProcessIsKilledItsLocksAreGone kills the holder and expects of

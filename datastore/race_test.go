@@ -199,6 +199,7 @@ func TestOfTwoBackupsAtOnceOneRuns(t *testing.T) {
 
 // twoBackups begins two backups at once, and gives both up when both have got their answer.
 func twoBackups(t *testing.T, store *testds.Store, group backupinfo.Group) (running, refused int, err error) {
+	t.Helper()
 	ds := store.Open(datastore.Options{})
 	start := make(chan struct{})
 	writers, errs := make(chan *datastore.SnapshotWriter, 2), make(chan error, 2)

@@ -261,8 +261,10 @@ func (d *Datastore) removeUnprotected(ctx context.Context, disk *fsop.Disk, root
 			return errors.Join(failed, err)
 		}
 		failed = errors.Join(failed, removeSnapshot(ctx, disk, root, snapshot, report))
-		d.opts.Events.progress(Progress{Operation: "remove", Object: snapshot.Group.Dir(),
-			Done: uint64(i + 1), Total: uint64(len(content.snapshots)), Items: true})
+		d.opts.Events.progress(Progress{
+			Operation: "remove", Object: snapshot.Group.Dir(),
+			Done: uint64(i + 1), Total: uint64(len(content.snapshots)), Items: true,
+		})
 	}
 	return failed
 }

@@ -163,8 +163,10 @@ func (r *restoration) count(p part) {
 	defer r.mu.Unlock()
 	r.stats.Chunks++
 	r.stats.Size += p.end - p.start
-	r.archive.reader.store.opts.Events.progress(Progress{Operation: "restore",
-		Object: r.archive.reader.snapshot.Dir() + "/" + r.archive.name.Display(), Done: r.stats.Size, Total: r.archive.Size()})
+	r.archive.reader.store.opts.Events.progress(Progress{
+		Operation: "restore",
+		Object:    r.archive.reader.snapshot.Dir() + "/" + r.archive.name.Display(), Done: r.stats.Size, Total: r.archive.Size(),
+	})
 }
 
 // CopyTo writes the whole archive, in order, while the next chunks are being

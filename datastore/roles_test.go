@@ -17,7 +17,9 @@ import (
 )
 
 // roles are what a helper process can be told to do.
-var roles = map[string]helperproc.Role{"operate": operate, "contend": contend}
+var roles = map[string]helperproc.Role{
+	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
+}
 
 // operation is one thing that a process does to a store.
 type operation struct {

@@ -45,8 +45,10 @@ func subdirectories(dir *os.File, name string) (names []string, broken []*EntryE
 		case kind.IsDir():
 			names = append(names, entry.Name())
 		case kind&fs.ModeSymlink != 0:
-			broken = append(broken, &EntryError{Path: path.Join(name, entry.Name()),
-				Err: errors.New("is a symbolic link, which is never followed")})
+			broken = append(broken, &EntryError{
+				Path: path.Join(name, entry.Name()),
+				Err:  errors.New("is a symbolic link, which is never followed"),
+			})
 		}
 	}
 	return names, broken, nil

@@ -54,7 +54,7 @@ func (s *Store) Restore(snapshot backupinfo.Snapshot, archive string) []byte {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	defer reader.Close()
+	defer reader.Close() //nolint:errcheck // the restore is what counts
 	var content bytes.Buffer
 	if err := restore(contextWithoutEnd(), reader, archive, &content); err != nil {
 		s.T.Fatal(err)
@@ -71,7 +71,7 @@ func restore(ctx context.Context, reader *datastore.SnapshotReader, archive stri
 	if err != nil {
 		return err
 	}
-	defer a.Close()
+	defer a.Close() //nolint:errcheck // the restore is what counts
 	_, err = a.CopyTo(ctx, to, datastore.RestoreOptions{})
 	return err
 }

@@ -48,7 +48,7 @@ func TempDir(t testing.TB) string {
 	if err := unix.Statfs(memory, &stat); err != nil || stat.Bavail*uint64(stat.Bsize) < room {
 		return t.TempDir()
 	}
-	dir, err := os.MkdirTemp(memory, "pbs-like-test-")
+	dir, err := os.MkdirTemp(memory, "pbs-like-test-") //nolint:usetesting // t.TempDir can't be told where
 	if err != nil {
 		return t.TempDir()
 	}
@@ -71,6 +71,7 @@ func At(t testing.TB, dir string) *Store {
 }
 
 func watch(t testing.TB, dir string) *Store {
+	t.Helper()
 	s := &Store{T: t, Dir: dir}
 	t.Cleanup(func() {
 		if !t.Failed() {
@@ -176,7 +177,7 @@ func (s *Store) Unrestorable() (failures []error) {
 			if err != nil {
 				return err
 			}
-			defer reader.Close()
+			defer reader.Close() //nolint:errcheck // the restore is what counts
 			for _, file := range reader.Manifest().Files() {
 				if file.CryptMode == backupinfo.CryptEncrypt {
 					continue
