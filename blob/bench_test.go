@@ -81,6 +81,48 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
+func BenchmarkEncodeEncrypted(b *testing.B) {
+	key := otherKey(b)
+	for _, s := range samples(b) {
+		b.Run(s.name, func(b *testing.B) {
+			enc := blob.NewEncoder()
+			defer enc.Close()
+			b.SetBytes(benchSize)
+			b.ReportAllocs()
+			buf, _ := enc.EncodeEncrypted(nil, s.data, key) // warm
+			for b.Loop() {
+				var err error
+				if buf, err = enc.EncodeEncrypted(buf[:0], s.data, key); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkDecodeWithKey(b *testing.B) {
+	key := otherKey(b)
+	for _, s := range samples(b) {
+		b.Run(s.name, func(b *testing.B) {
+			enc, dec := blob.NewEncoder(), blob.NewDecoder()
+			defer enc.Close()
+			defer dec.Close()
+			stored, err := enc.EncodeEncrypted(nil, s.data, key)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.SetBytes(benchSize)
+			b.ReportAllocs()
+			buf, _ := dec.DecodeWithKey(nil, stored, benchSize, key) // warm
+			for b.Loop() {
+				if buf, err = dec.DecodeWithKey(buf[:0], stored, benchSize, key); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkVerifyCRC(b *testing.B) {
 	stored, err := blob.NewEncoder().EncodePlain(nil, make([]byte, benchSize))
 	if err != nil {

@@ -8,10 +8,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Decoder turns stored blobs into data. It keeps its memory (300 KiB) for the next call,
-// and so is not for concurrent use. Close gives the memory back.
+// Decoder turns stored blobs into data. It keeps its memory (300 KiB, and for
+// encrypted blobs as much as the largest compressed one) for the next call, and so
+// is not for concurrent use. Close gives the memory back.
 type Decoder struct {
-	zstd *zstd.Decoder
+	zstd   *zstd.Decoder
+	opened []byte // a compressed payload once decrypted
 }
 
 // NewDecoder returns a Decoder. It takes its memory at the first compressed blob.
@@ -23,19 +25,13 @@ func NewDecoder() *Decoder { return &Decoder{} }
 // limit and a little slack.
 //
 // Errors unwrap to ErrCorrupt, to ErrTooLarge for data beyond limit, or to
-// ErrNeedKey for an encrypted blob. After an error dst comes back as it was,
-// though bytes between its length and its capacity may have changed.
+// ErrNeedKey for an encrypted blob, which [Decoder.DecodeWithKey] is for. After an
+// error dst comes back as it was, though bytes between its length and its capacity
+// may have changed.
 //
 // dst and stored must not overlap.
 func (d *Decoder) Decode(dst, stored []byte, limit int) ([]byte, error) {
-	h, err := verify(stored)
-	if err != nil {
-		return dst, err
-	}
-	if h.Kind.Encrypted() {
-		return dst, ErrNeedKey
-	}
-	return d.unpack(dst, stored[h.Size():], h.Kind, min(max(limit, 0), MaxSize))
+	return d.DecodeWithKey(dst, stored, limit, nil)
 }
 
 // Close gives the Decoder's memory back. It never fails, and may come twice; a
@@ -44,7 +40,7 @@ func (d *Decoder) Close() error {
 	if d.zstd != nil {
 		d.zstd.Close()
 	}
-	d.zstd = nil
+	*d = Decoder{}
 	return nil
 }
 

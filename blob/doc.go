@@ -18,6 +18,10 @@
 //	stored, err := enc.Encode(nil, data)
 //	data, err = dec.Decode(nil, stored, len(data))
 //
+// With a key, which is any [crypto/cipher.AEAD] with an IV and a tag of 16 bytes,
+// [Encoder.EncodeEncrypted] and [Decoder.DecodeWithKey] do the same for encrypted
+// blobs.
+//
 // [ParseHeader] and [VerifyCRC] need neither, and work on encrypted blobs too.
 //
 // Decoding is safe on hostile bytes: it takes no more memory than the limit it is
@@ -26,6 +30,7 @@
 //
 // What is not promised: the same compressed bytes from one version of this
 // package to the next, or the same as the original's. The decoded data is the
-// same. A CRC finds damage and not tampering, and says nothing about whether a
+// same. Nothing is encrypted but the payload: the kind and the size of a blob show.
+// A CRC finds damage and not tampering, and says nothing about whether a
 // chunk is stored under its own name.
 package blob

@@ -27,23 +27,14 @@ func NewEncoder() *Encoder { return &Encoder{} }
 //
 // dst and data must not overlap.
 func (e *Encoder) Encode(dst, data []byte) ([]byte, error) {
-	if len(data) < minCompress {
-		return e.EncodePlain(dst, data)
-	}
-	if err := checkSize(data); err != nil {
-		return dst, err
-	}
-	z, err := e.compressor(data)
+	start := len(dst)
+	out, compressed, err := e.pack(dst, data, HeaderSize)
 	if err != nil {
 		return dst, err
 	}
-	start := len(dst)
-	out := slices.Grow(dst, HeaderSize+z.MaxEncodedSize(len(data)))[:start+HeaderSize]
-	out = z.EncodeAll(data, out)
-	kind := Zstd
-	if len(out)-start-HeaderSize >= len(data) {
-		out = append(out[:start+HeaderSize], data...)
-		kind = Plain
+	kind := Plain
+	if compressed {
+		kind = Zstd
 	}
 	seal(out[start:], kind)
 	return out, nil
@@ -54,11 +45,36 @@ func (e *Encoder) EncodePlain(dst, data []byte) ([]byte, error) {
 	if err := checkSize(data); err != nil {
 		return dst, err
 	}
-	start := len(dst)
-	out := slices.Grow(dst, HeaderSize+len(data))[:start+HeaderSize]
-	out = append(out, data...)
-	seal(out[start:], Plain)
+	out := appendPlain(dst, data, HeaderSize)
+	seal(out[len(dst):], Plain)
 	return out, nil
+}
+
+// pack appends room for a header and the payload of data, compressed where that
+// is strictly smaller.
+func (e *Encoder) pack(dst, data []byte, header int) (out []byte, compressed bool, err error) {
+	if err := checkSize(data); err != nil {
+		return nil, false, err
+	}
+	if len(data) < minCompress {
+		return appendPlain(dst, data, header), false, nil
+	}
+	z, err := e.compressor(data)
+	if err != nil {
+		return nil, false, err
+	}
+	begin := len(dst) + header
+	out = slices.Grow(dst, header+z.MaxEncodedSize(len(data)))[:begin]
+	out = z.EncodeAll(data, out)
+	if len(out)-begin >= len(data) {
+		return append(out[:begin], data...), false, nil
+	}
+	return out, true, nil
+}
+
+func appendPlain(dst, data []byte, header int) []byte {
+	out := slices.Grow(dst, header+len(data))
+	return append(out[:len(dst)+header], data...)
 }
 
 // Close gives the Encoder's memory back. It never fails, and may come twice; an

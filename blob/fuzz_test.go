@@ -3,6 +3,7 @@ package blob_test
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/pbs-like/pbs-like/blob"
@@ -46,10 +47,37 @@ func FuzzDecodeNeverPanicsAndKeepsItsLimit(f *testing.F) {
 	})
 }
 
+// FuzzDecodeWithKey lets the key open what follows the header, so that decoding
+// goes on behind the encryption.
+func FuzzDecodeWithKey(f *testing.F) {
+	f.Add([]byte{}, true, uint32(100))
+	f.Add([]byte("hello world"), false, uint32(11))
+	f.Add(slices.Concat(zstdMagic, window512, rle(128<<10, true)), true, uint32(100))
+	f.Add(slices.Concat(sizedHeader(1<<63), rle(5, true)), true, uint32(100))
+	key := otherKey(f)
+	dec := blob.NewDecoder()
+	f.Fuzz(func(t *testing.T, payload []byte, compressed bool, limit uint32) {
+		limit %= 1 << 20
+		plain, encrypted := blob.Plain, blob.Encrypted
+		if compressed {
+			plain, encrypted = blob.Zstd, blob.ZstdEncrypted
+		}
+		want, wantErr := dec.Decode(nil, around(plain, payload, nil), int(limit))
+		got, err := dec.DecodeWithKey(nil, around(encrypted, payload, key), int(limit), key)
+		if !bytes.Equal(got, want) || (err == nil) != (wantErr == nil) || errors.Is(err, blob.ErrTooLarge) != errors.Is(wantErr, blob.ErrTooLarge) {
+			t.Fatalf("%d bytes, %v; without encryption %d bytes, %v", len(got), err, len(want), wantErr)
+		}
+		if errors.Is(err, blob.ErrWrongKey) || cap(got) > int(limit)+1<<16 {
+			t.Fatalf("room for %d with limit %d, %v", cap(got), limit, err)
+		}
+	})
+}
+
 func FuzzWhatIsEncodedComesBack(f *testing.F) {
 	f.Add([]byte{}, uint16(1))
 	f.Add([]byte("hello world"), uint16(1))
 	f.Add(make([]byte, 18), uint16(500))
+	key := otherKey(f)
 	f.Fuzz(func(t *testing.T, data []byte, times uint16) {
 		data = bytes.Repeat(data, int(times)%1000)
 		enc, dec := blob.NewEncoder(), blob.NewDecoder()
@@ -59,6 +87,13 @@ func FuzzWhatIsEncodedComesBack(f *testing.F) {
 		}
 		if back, err := dec.Decode(nil, stored, len(data)); err != nil || !bytes.Equal(back, data) {
 			t.Fatalf("%d bytes come back as %d, %v", len(data), len(back), err)
+		}
+		stored, err = enc.EncodeEncrypted(nil, data, key)
+		if err != nil || len(stored) > len(data)+blob.EncryptedHeaderSize {
+			t.Fatalf("%d bytes are stored in %d, %v", len(data), len(stored), err)
+		}
+		if back, err := dec.DecodeWithKey(nil, stored, len(data), key); err != nil || !bytes.Equal(back, data) {
+			t.Fatalf("encrypted, %d bytes come back as %d, %v", len(data), len(back), err)
 		}
 	})
 }
