@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/blob"
+	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 )
 
@@ -63,18 +65,27 @@ func (w *SnapshotWriter) commit(ctx context.Context) error {
 // gone by now.
 func (w *SnapshotWriter) stillThere() error {
 	if err := leadsTo(w.root, w.snapshot.Group.Dir(), w.group.File()); err != nil {
-		return fmt.Errorf("group %q was taken away during the backup: %w", w.snapshot.Group.Dir(), err)
+		return takenAway("group", w.snapshot.Group.Dir(), err)
 	}
 	if err := leadsTo(w.root, w.snapshot.Dir(), w.guard.File()); err != nil {
-		return fmt.Errorf("snapshot %q was taken away during the backup: %w", w.snapshot.Dir(), err)
+		return takenAway("snapshot", w.snapshot.Dir(), err)
 	}
 	if w.base == nil {
 		return nil
 	}
 	if err := w.base.check(w.root); err != nil {
-		return fmt.Errorf("base %q was taken away during the backup: %w", w.base.snapshot.Dir(), err)
+		return takenAway("base", w.base.snapshot.Dir(), err)
 	}
 	return nil
+}
+
+// takenAway says that what was locked is no longer there: somebody removed it
+// past the locks.
+func takenAway(what, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = flock.ErrChanged
+	}
+	return fmt.Errorf("%s %q was taken away during the backup: %w", what, name, err)
 }
 
 func encodeManifest(manifest *backupinfo.Manifest) ([]byte, error) {

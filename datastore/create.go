@@ -20,6 +20,8 @@ import (
 type CreateOptions struct {
 	// Owner owns the store; nil is the owner of the directory, or this process where it has to be made.
 	Owner *fsop.Owner
+	// OnlyHost says that no other host will use the store, see [Options].
+	OnlyHost bool
 	// Events tell what goes on.
 	Events Events
 	// Disk performs every change; nil is the operating system.
@@ -43,12 +45,16 @@ func Create(ctx context.Context, path string, opts CreateOptions) error {
 		return err
 	}
 	defer root.Close()
-	err = checkVacant(root)
+	store := &Datastore{path: path, opts: Options{OnlyHost: opts.OnlyHost, Events: opts.Events, Disk: opts.Disk}}
+	err = store.checkReach(root)
+	if err == nil {
+		err = checkVacant(root)
+	}
 	if err == nil {
 		err = checkNotNested(root)
 	}
 	if err == nil {
-		err = fill(ctx, root, opts)
+		err = store.fill(ctx, root, opts)
 	}
 	if err != nil && made {
 		// Whatever is in it by now keeps it: Rmdir takes empty directories only.
@@ -115,16 +121,15 @@ func checkVacant(root *os.File) error {
 }
 
 // fill makes what a store consists of.
-func fill(ctx context.Context, root *os.File, opts CreateOptions) error {
-	store := &Datastore{path: root.Name(), opts: Options{Events: opts.Events, Disk: opts.Disk}}
-	disk, err := store.disk(root)
+func (d *Datastore) fill(ctx context.Context, root *os.File, opts CreateOptions) error {
+	disk, err := d.disk(root)
 	if err != nil {
 		return err
 	}
 	if opts.Owner != nil {
 		disk = withOwner(opts.Disk, *opts.Owner)
 	}
-	if err := store.sweepDirectory(ctx, disk, root, "."); err != nil {
+	if err := d.sweepDirectory(ctx, disk, root, "."); err != nil {
 		return err
 	}
 	err = chunkstore.Create(ctx, root, chunkstore.CreateOptions{Disk: disk, Progress: func(done, total int) {

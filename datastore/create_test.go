@@ -17,7 +17,7 @@ func TestANewStoreIsWholeAndOfTheRightModes(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(testds.TempDir(t), "store")
 	var last datastore.Progress
-	opts := datastore.CreateOptions{Events: datastore.Events{Progress: func(p datastore.Progress) { last = p }}}
+	opts := datastore.CreateOptions{OnlyHost: true, Events: datastore.Events{Progress: func(p datastore.Progress) { last = p }}}
 	if os.Geteuid() == 0 {
 		opts.Owner = &fsop.Owner{UID: 34, GID: 34}
 	}
@@ -74,7 +74,7 @@ func TestAStoreIsNotMadeInTheWrongPlace(t *testing.T) {
 		"deep inside a store, by dots": filepath.Join(outer.Dir, "vm/../inner"),
 	} {
 		before := tree(t, outer.Dir)
-		if err := datastore.Create(t.Context(), path, datastore.CreateOptions{}); err == nil {
+		if err := datastore.Create(t.Context(), path, datastore.CreateOptions{OnlyHost: true}); err == nil {
 			t.Errorf("%s: a store was made", what)
 		}
 		if after := tree(t, outer.Dir); after != before {
@@ -91,7 +91,7 @@ func TestWhatAFileSystemPutsIntoItsRootIsNoContent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := datastore.Create(t.Context(), dir, datastore.CreateOptions{}); err != nil {
+	if err := datastore.Create(t.Context(), dir, datastore.CreateOptions{OnlyHost: true}); err != nil {
 		t.Fatal(err)
 	}
 }

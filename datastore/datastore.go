@@ -154,6 +154,13 @@ func isEmpty(dir *os.File) (bool, error) {
 // changeable refuses to change a store whose locks would protect nobody, or
 // whose new files would belong to the wrong user.
 func (d *Datastore) changeable(root *os.File) error {
+	if err := d.checkReach(root); err != nil {
+		return err
+	}
+	return d.checkUser(root)
+}
+
+func (d *Datastore) checkReach(root *os.File) error {
 	reach, err := flock.Reach(root)
 	if err != nil {
 		return err
@@ -162,7 +169,7 @@ func (d *Datastore) changeable(root *os.File) error {
 		return fmt.Errorf("%q is on a file system of type %s, where %w: say that only this host uses the store, or work on a local copy",
 			d.path, reach.Name, ErrSharedStore)
 	}
-	return d.checkUser(root)
+	return nil
 }
 
 func (d *Datastore) checkUser(root *os.File) error {

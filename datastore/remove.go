@@ -177,7 +177,7 @@ func checkAbandoned(root *os.File, snapshot backupinfo.Snapshot, now time.Time) 
 		return err
 	}
 	if age := now.Sub(changed); age < abandonedAfter {
-		return fmt.Errorf("snapshot %q is %w and changed %s ago: its writer may be a server whose locks are out of sight; wait until %s or use force",
+		return fmt.Errorf("snapshot %q is %w and changed %s ago: its writer may be a server whose locks are out of sight; wait until %s, or remove that snapshot by force",
 			snapshot.Dir(), ErrUnfinished, age.Round(time.Second), changed.Add(abandonedAfter).Format(time.RFC3339))
 	}
 	return nil

@@ -26,7 +26,7 @@ func (p *program) initStore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	err = datastore.Create(c.Context, path, datastore.CreateOptions{Events: p.events()})
+	err = datastore.Create(c.Context, path, datastore.CreateOptions{OnlyHost: p.settings.onlyHost, Events: p.events()})
 	if err != nil {
 		return err
 	}
