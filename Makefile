@@ -104,6 +104,10 @@ ci: check vuln build race test ## what .ci/run runs, in this order
 demo: build ## a tour of the program in a temporary directory
 	scripts/demo.sh
 
+.PHONY: man
+man: build ## write the manual page, bin/pbs-like.1
+	bin/pbs-like man >bin/pbs-like.1
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin .bin coverage.out coverage.html
