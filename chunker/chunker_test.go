@@ -60,8 +60,8 @@ func TestAnySplitOfAStreamGivesTheCutsOfTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		avg := genAverage(t)
-		data := genData(t, 600_000)
-		pieces := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 300_000)), 1, 8).Draw(t, "pieces")
+		data := genData(t, 200_000)
+		pieces := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(1, 200), rapid.IntRange(1, 100_000)), 1, 8).Draw(t, "pieces")
 		k, err := New(avg)
 		if err != nil {
 			t.Fatal(err)
@@ -77,12 +77,12 @@ func TestSegmentsGiveTheCutsOfTheReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		avg := genAverage(t)
-		data := genData(t, 600_000)
+		data := genData(t, 200_000)
 		r, err := NewRule(avg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		size := rapid.IntRange(50, 200_000).Draw(t, "segment")
+		size := rapid.IntRange(50, 70_000).Draw(t, "segment")
 		want := endsOf(&reference{avg: avg}, data)
 		if got := parallelEnds(r, data, size); !slices.Equal(got, want) && len(data) > 0 {
 			t.Fatalf("ends %v, want %v", got, want)
@@ -221,7 +221,7 @@ func FuzzCandidatesAgreeWithTheReference(f *testing.F) {
 func TestCandidatesOfMuchNoiseAreThoseOfTheReference(t *testing.T) {
 	t.Parallel()
 	for _, avg := range []int{8192, 16384, 32768, 1 << 20} {
-		data := random(byte(bits.Len(uint(avg))), 1<<20)
+		data := random(byte(bits.Len(uint(avg))), 300_000)
 		want := referenceCandidates(avg, data)
 		if got := rule(t, avg).Candidates(nil, data, 0); !slices.Equal(got, want) {
 			t.Errorf("average %d: candidates %v, want %v", avg, got, want)

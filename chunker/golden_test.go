@@ -70,9 +70,12 @@ func TestCutsAreThoseOfTheOriginal(t *testing.T) {
 				if k.Rule().Min() != c.Min || k.Rule().Max() != c.Max {
 					t.Errorf("sizes %d to %d, want %d to %d", k.Rule().Min(), k.Rule().Max(), c.Min, c.Max)
 				}
-				checkEnds(t, endsOf(scanFunc(k.Scan), data), c.Ends)
-				k.Reset()
 				checkEnds(t, endsOf(scanFunc(k.Scan), data, 65536), c.Ends)
+				if len(data) > 8<<20 {
+					return
+				}
+				k.Reset()
+				checkEnds(t, endsOf(scanFunc(k.Scan), data), c.Ends)
 				checkEnds(t, parallelEnds(k.Rule(), data, 1<<20), c.Ends)
 			})
 		}

@@ -45,6 +45,9 @@ func TestInsertedChunksAreReadBack(t *testing.T) {
 			checkGood(t, s, c)
 		}
 	}
+	if directPays(s.chunks) && !s.direct.Load() {
+		t.Error("the disk refused a write past the page cache")
+	}
 }
 
 func mustEncode(t testing.TB, data []byte) []byte {
@@ -97,6 +100,7 @@ func TestOfTwoFormsTheRightOneStays(t *testing.T) {
 		{"an encrypted one comes for a plain one", c.large, c.encrypted, false},
 		{"a smaller encrypted one comes for a plain one", c.large, otherEncrypted, false},
 		{"a plain one comes for an encrypted one", c.encrypted, c.large, true},
+		{"a larger plain one comes for an encrypted one", otherEncrypted, c.large, true},
 		{"a smaller encrypted one comes for an encrypted one", c.encrypted, otherEncrypted, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -184,6 +188,44 @@ func TestAGoodChunkDoesNotGiveWayToABadOne(t *testing.T) {
 			}
 			checkGood(t, s, c)
 		})
+	}
+}
+
+// Between the look at what is there and the rename, somebody else is faster.
+func TestTheRulesHoldAlsoForAChunkThatAppearsMeanwhile(t *testing.T) {
+	t.Parallel()
+	c := newSample(sampleSeed, sampleSize)
+	root := newRoot(t)
+	other := openStore(t, root, nil)
+	once := true
+	s := openStore(t, root, &fsop.Disk{Before: func(change fsop.Change) error {
+		if change.Op == fsop.OpRename && once {
+			once = false
+			put(t, other, c.digest, c.large)
+		}
+		return nil
+	}})
+	result, err := s.Insert(t.Context(), c.digest, c.encrypted)
+	if err != nil || result.Written || result.Size != int64(len(c.large)) {
+		t.Errorf("%+v, %v", result, err)
+	}
+	checkGood(t, s, c)
+	checkFresh(t, s, c.digest)
+}
+
+// Somebody removes what others write, which the lock is there to prevent.
+func TestAChunkThatComesAndGoesIsAnErrorInTheEnd(t *testing.T) {
+	t.Parallel()
+	c := newSample(sampleSeed, sampleSize)
+	s := openStore(t, newRoot(t), &fsop.Disk{Before: func(change fsop.Change) error {
+		if change.Op == fsop.OpTouch {
+			return unix.ENOENT
+		}
+		return nil
+	}})
+	put(t, s, c.digest, c.small)
+	if _, err := s.Insert(t.Context(), c.digest, c.small); !errors.Is(err, errChanged) {
+		t.Errorf("error %v", err)
 	}
 }
 
