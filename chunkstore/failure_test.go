@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/digest"
+	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/fsop/fsoptest"
 	"github.com/pbs-like/pbs-like/internal/helperproc"
@@ -181,5 +182,48 @@ func TestAnInsertionMakesFewChanges(t *testing.T) {
 	want := []fsop.Op{fsop.OpCreate, fsop.OpWrite, fsop.OpClose, fsop.OpRename}
 	if len(ops) != len(want) {
 		t.Errorf("changes %v, want %v", ops, want)
+	}
+}
+
+// Not parallel: nothing else may open files meanwhile.
+func TestNoDescriptorStaysOpen(t *testing.T) {
+	c := newSample(sampleSeed, sampleSize)
+	count := func() int {
+		t.Helper()
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	root := newRoot(t)
+	good := openStore(t, root, nil)
+	l := good.NewLoader()
+	defer l.Close()
+	before := count()
+	for n := range 10 {
+		s, err := Open(root, Options{Disk: fsoptest.FailAt(n, unix.EIO).Disk()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stored := range [][]byte{c.small[:5], c.large, c.small, c.encrypted} {
+			_, _ = s.Insert(t.Context(), c.digest, stored)
+		}
+		_, _ = s.Reuse(c.digest)
+		_, _ = s.ReuseVerified(c.digest, l)
+		_, _ = l.Load(c.digest, 5)
+		_, _ = s.Lookup(digest.Digest{})
+		guard, err := s.LockShared(t.Context(), flock.Wait{})
+		if err == nil {
+			_, _ = s.LockExclusive(t.Context(), flock.Wait{})
+		}
+		guard.Close()
+		s.Close()
+		if err := os.RemoveAll(filepath.Dir(good.pathOf(c.digest))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := count(); after != before {
+		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }

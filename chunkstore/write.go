@@ -30,7 +30,7 @@ const (
 	directAlign = 4096
 	// directMin is the size from which on writing past the page cache takes less
 	// time than filling pages of it.
-	directMin = 256 << 10
+	directMin = 512 << 10
 )
 
 // directPays reports whether a file system is one on which writing past the page
