@@ -37,8 +37,8 @@
 // Until then a power cut may leave a chunk empty or cut off, under its name; that
 // is why only the chunks of a finished snapshot may be trusted unread.
 //
-// On ext4 and XFS, large chunks are written past the page cache, where a new page
-// costs more than the write itself. That needs a buffer whose address is a
+// On ext4 and XFS, large chunks are written past the page cache, because pages of it
+// that are used for the first time can cost more than the write itself. That needs a buffer whose address is a
 // multiple of 4096, which the beginning of any large slice is in practice. Any
 // other buffer is written the ordinary way.
 //
