@@ -62,3 +62,23 @@ func BenchmarkSnapshotDir(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkPrune decides about 100,000 snapshots, one an hour for eleven years.
+func BenchmarkPrune(b *testing.B) {
+	list := candidates(make([]Time, 100_000)...)
+	for i := range list {
+		list[i].Snapshot.Time = Time(1_400_000_000 + 3600*i)
+	}
+	zone := zoneOf(b, "Europe/Vienna")
+	for name, keep := range map[string]KeepOptions{
+		"few": {Last: 3, Hourly: 24, Daily: 7, Weekly: 4, Monthly: 12, Yearly: 3},
+		"all": {Last: 10, Hourly: 1e6, Daily: 1e6, Weekly: 1e6, Monthly: 1e6, Yearly: 1e6, Within: Span{Years: 20}, WithinHourly: Span{Years: 20}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = Prune(list, keep, zone)
+			}
+		})
+	}
+}

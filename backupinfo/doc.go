@@ -10,7 +10,8 @@
 //   - [Manifest]: the snapshot's table of contents, with a [File] for each
 //
 // Around them stand [AuthID], who owns a group; [Fingerprint], of a key; [UPID],
-// of a task; and [Period], of the calendar.
+// of a task; and [Period], of the calendar. [Prune] decides by [KeepOptions] which
+// snapshots of a group stay.
 //
 //	s, err := backupinfo.ParseSnapshot(ns, "vm/100/2026-01-15T03:00:00Z")
 //	if err != nil {

@@ -125,3 +125,27 @@ func ExampleParseManifest() {
 	//   }
 	// } <nil>
 }
+
+func ExamplePrune() {
+	var list []backupinfo.PruneCandidate
+	for day := range 10 {
+		at := backupinfo.TimeOf(time.Date(2026, 1, 1+day, 3, 0, 0, 0, time.UTC))
+		s := backupinfo.Snapshot{Group: backupinfo.Group{Type: backupinfo.VM, ID: "100"}, Time: at}
+		list = append(list, backupinfo.PruneCandidate{Snapshot: s, Finished: true, Protected: day == 0})
+	}
+	keep := backupinfo.KeepOptions{Last: 1, Daily: 2, Weekly: 1}
+	if !keep.Keeps() {
+		return // nothing is removed then
+	}
+	for _, d := range backupinfo.Prune(list, keep, time.UTC) {
+		if d.Keep() {
+			fmt.Println(d.Snapshot, d.Mark, d.Reasons)
+		}
+	}
+	// Output:
+	// vm/100/2026-01-10T03:00:00Z keep [last]
+	// vm/100/2026-01-09T03:00:00Z keep [daily]
+	// vm/100/2026-01-08T03:00:00Z keep [daily]
+	// vm/100/2026-01-04T03:00:00Z keep [weekly]
+	// vm/100/2026-01-01T03:00:00Z protected [protected]
+}
