@@ -65,7 +65,8 @@ func TestChunksOfTheOriginalLoad(t *testing.T) {
 	defer l.Close()
 	plain, encrypted := 0, 0
 	for _, d := range putAll(t, s, goldenFiles(t, "store")) {
-		switch _, err := l.Load(d, AnySize); {
+		_, loaded := l.Load(d, AnySize)
+		switch err := loaded; {
 		case err == nil:
 			plain++
 		case errors.Is(err, blob.ErrNeedKey):
@@ -73,8 +74,8 @@ func TestChunksOfTheOriginalLoad(t *testing.T) {
 		default:
 			t.Error(err)
 		}
-		if ok, err := s.ReuseVerified(d, l); !ok || err != nil {
-			t.Errorf("%s is not reused: %v", d, err)
+		if ok, err := s.ReuseVerified(d, l); ok != (loaded == nil) || err != nil {
+			t.Errorf("%s: reused %v without a key, %v", d, ok, err)
 		}
 	}
 	if plain == 0 || encrypted == 0 {
@@ -95,11 +96,11 @@ func TestExactlyTheChunksThatTheOriginalCalledBadAreDamaged(t *testing.T) {
 	l := s.NewLoader()
 	defer l.Close()
 	for _, d := range putAll(t, s, goldenFiles(t, "store-damaged")) {
-		_, err := l.Load(d, AnySize)
-		if errors.Is(err, ErrCorrupt) != bad[d.String()] {
-			t.Errorf("the original says damaged: %v, load says %v", bad[d.String()], err)
+		_, loaded := l.Load(d, AnySize)
+		if errors.Is(loaded, ErrCorrupt) != bad[d.String()] {
+			t.Errorf("the original says damaged: %v, load says %v", bad[d.String()], loaded)
 		}
-		if ok, err := s.ReuseVerified(d, l); ok == bad[d.String()] || err != nil {
+		if ok, err := s.ReuseVerified(d, l); ok != (loaded == nil) || err != nil {
 			t.Errorf("ReuseVerified of %s: %v, %v", d, ok, err)
 		}
 		delete(bad, d.String())

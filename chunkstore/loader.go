@@ -19,7 +19,9 @@ type Loader struct {
 	store  *Store
 	dec    *blob.Decoder
 	stored []byte // of the last chunk that could be read
-	data   []byte
+
+	decoded []byte // its data, where that had to be decoded
+	data    []byte // its data
 }
 
 // NewLoader returns a Loader of chunks in s.
@@ -29,7 +31,7 @@ func (s *Store) NewLoader() *Loader {
 
 // Close gives the memory back. It never fails, and may come twice.
 func (l *Loader) Close() error {
-	l.stored, l.data = nil, nil
+	l.stored, l.decoded, l.data = nil, nil, nil
 	return l.dec.Close()
 }
 
@@ -52,11 +54,7 @@ func (l *Loader) Load(d digest.Digest, want int) ([]byte, error) {
 }
 
 func (l *Loader) decode(d digest.Digest, stored []byte, want int) (err error) {
-	limit := want
-	if want == AnySize {
-		limit = blob.MaxSize
-	}
-	l.data, err = l.dec.Decode(l.data[:0], stored, limit)
+	err = l.unpack(stored, want)
 	switch {
 	case errors.Is(err, blob.ErrNeedKey):
 		return fmt.Errorf("chunk %s: %w", d, err)
@@ -68,6 +66,23 @@ func (l *Loader) decode(d digest.Digest, stored []byte, want int) (err error) {
 		return &CorruptChunkError{d, errors.New("its data has another digest")}
 	}
 	return nil
+}
+
+// unpack makes the data of a stored chunk. That of a plain one is where it is, behind
+// the header, and need not be copied.
+func (l *Loader) unpack(stored []byte, want int) (err error) {
+	header, err := blob.ParseHeader(stored)
+	if err == nil && header.Kind == blob.Plain {
+		l.data = stored[header.Size():]
+		return blob.VerifyCRC(stored)
+	}
+	limit := want
+	if want == AnySize {
+		limit = blob.MaxSize
+	}
+	l.decoded, err = l.dec.Decode(l.decoded[:0], stored, limit)
+	l.data = l.decoded
+	return err
 }
 
 // examine proves a chunk as far as that goes without a key and returns its kind.

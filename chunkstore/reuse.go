@@ -41,10 +41,12 @@ func missingIsFalse(d digest.Digest, err error) (bool, error) {
 
 // ReuseVerified is Reuse for a chunk of which nobody has proved that it was written
 // to its end: it is read with loader, which belongs to s, and false is returned
-// also when it is damaged, or when the disk can't read it (EIO). Without a key, of
-// an encrypted chunk only the CRC can be checked.
+// also when it is damaged, or when the disk can't read it (EIO). An encrypted chunk
+// can't be proven without a key, and whoever has none could not read it back: false.
 func (s *Store) ReuseVerified(d digest.Digest, loader *Loader) (bool, error) {
-	switch _, err := loader.examine(d); {
+	switch kind, err := loader.examine(d); {
+	case err == nil && kind.Encrypted():
+		return false, nil
 	case err == nil:
 		return s.Reuse(d)
 	case errors.Is(err, ErrMissing), isDamage(err):

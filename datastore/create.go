@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -46,21 +45,31 @@ func Create(ctx context.Context, path string, opts CreateOptions) error {
 	}
 	defer root.Close()
 	store := &Datastore{path: path, opts: Options{OnlyHost: opts.OnlyHost, Events: opts.Events, Disk: opts.Disk}}
-	err = store.checkReach(root)
-	if err == nil {
-		err = checkVacant(root)
-	}
-	if err == nil {
-		err = checkNotNested(root)
-	}
-	if err == nil {
-		err = store.fill(ctx, root, opts)
-	}
-	if err != nil && made {
+	if err = store.create(ctx, root, opts); err != nil && made {
 		// Whatever is in it by now keeps it: Rmdir takes empty directories only.
 		_ = os.Remove(path) //nolint:forbidigo // above the store's root
 	}
 	return err
+}
+
+// create makes the store in its open root, under a lock on that: of two at once,
+// one is refused, and what it finds half made was left by a crash.
+func (d *Datastore) create(ctx context.Context, root *os.File, opts CreateOptions) error {
+	if err := d.checkReach(root); err != nil {
+		return err
+	}
+	set := &guards{}
+	if err := lockNewStore(set, root); err != nil {
+		return err
+	}
+	err := checkVacant(root)
+	if err == nil {
+		err = checkNotNested(root)
+	}
+	if err == nil {
+		err = d.fill(ctx, root, opts)
+	}
+	return errors.Join(err, set.Close())
 }
 
 // createRoot opens the root of the new store, and makes it if need be.
@@ -113,7 +122,7 @@ func checkVacant(root *os.File) error {
 		switch {
 		case name == chunkDirName:
 			return fmt.Errorf("%q is a datastore: it %w", root.Name(), ErrExists)
-		case !isForeign(name) && !strings.HasPrefix(name, leftoverPrefix):
+		case !isForeign(name) && !isLeftover(name):
 			return fmt.Errorf("%q is not empty: it holds %q", root.Name(), name)
 		}
 	}

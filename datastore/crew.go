@@ -21,6 +21,9 @@ type crew struct {
 	workers []*worker
 	buffers [][]byte // of the ring for streams
 	zeros   zeroDigests
+
+	proving sync.Mutex // chunks of unknown origin are rare: one loader does for all
+	loader  *chunkstore.Loader
 }
 
 // worker is what one goroutine needs to store chunks.
@@ -29,13 +32,13 @@ type worker struct {
 	buffer  []byte // for the data of a chunk, where the worker reads it itself
 	stored  []byte
 	encoder *blob.Encoder
-	loader  *chunkstore.Loader
 }
 
 func newCrew(chunks *chunkstore.Store) *crew {
-	c := &crew{chunks: chunks}
-	for range runtime.GOMAXPROCS(0) {
-		c.workers = append(c.workers, &worker{crew: c, encoder: blob.NewEncoder(), loader: chunks.NewLoader()})
+	c := &crew{chunks: chunks, loader: chunks.NewLoader()}
+	// One more than there are cores: somebody always waits for the disk.
+	for range runtime.GOMAXPROCS(0) + 1 {
+		c.workers = append(c.workers, &worker{crew: c, encoder: blob.NewEncoder()})
 	}
 	return c
 }
@@ -45,9 +48,9 @@ func (c *crew) Close() error {
 	if c == nil {
 		return nil
 	}
-	var err error
+	err := c.loader.Close()
 	for _, w := range c.workers {
-		err = errors.Join(err, w.encoder.Close(), w.loader.Close())
+		err = errors.Join(err, w.encoder.Close())
 	}
 	c.workers = nil
 	return err
@@ -55,9 +58,7 @@ func (c *crew) Close() error {
 
 // space gives the worker's own buffer of a size.
 func (w *worker) space(size int) []byte {
-	if cap(w.buffer) < size {
-		w.buffer = make([]byte, size)
-	}
+	w.buffer = room(w.buffer, size)
 	return w.buffer[:size]
 }
 
@@ -73,6 +74,8 @@ func (w *worker) store(ctx context.Context, data []byte) (piece, error) {
 	if p.reused, err = w.reuse(p.digest); p.reused || err != nil {
 		return p, err
 	}
+	w.stored = room(w.stored, len(data)+encodingSlack)
+	defer func() { trim(w.stored) }()
 	if w.stored, err = w.encoder.Encode(w.stored[:0], data); err != nil {
 		return p, err
 	}
@@ -92,11 +95,17 @@ func (w *worker) reuse(d digest.Digest) (bool, error) {
 	if w.crew.known.has(d) {
 		return w.crew.chunks.Reuse(d)
 	}
-	reused, err := w.crew.chunks.ReuseVerified(d, w.loader)
+	reused, err := w.crew.reuseProven(d)
 	if reused {
 		w.crew.known.add(d)
 	}
 	return reused, err
+}
+
+func (c *crew) reuseProven(d digest.Digest) (bool, error) {
+	c.proving.Lock()
+	defer c.proving.Unlock()
+	return c.chunks.ReuseVerified(d, c.loader)
 }
 
 // isZero compares the data with itself, eight bytes on: that runs at the speed of

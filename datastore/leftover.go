@@ -36,6 +36,12 @@ type place struct {
 	name string
 }
 
+// isLeftover tells the names under which things are made and dismantled, among
+// them that of a chunk directory whose making was interrupted.
+func isLeftover(name string) bool {
+	return strings.HasPrefix(name, leftoverPrefix) || strings.HasPrefix(name, chunkDirName+".tmp_")
+}
+
 // leftoverName gives a name that nobody else uses; the hint is for a person who looks at it.
 func leftoverName(hint string) string {
 	const longest = 100
@@ -155,7 +161,7 @@ func (d *Datastore) sweepDirectory(ctx context.Context, disk *fsop.Disk, root *o
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, leftoverPrefix) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !isLeftover(name) })
 	if len(names) == 0 {
 		return nil
 	}

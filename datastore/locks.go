@@ -88,6 +88,16 @@ func lockStoreShared(ctx context.Context, set *guards, chunks *chunkstore.Store)
 	return nil
 }
 
+// lockNewStore locks the directory in which a store is being made.
+func lockNewStore(set *guards, root *os.File) error {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: "."})
+	if err != nil {
+		return err
+	}
+	set.add(guard)
+	return nil
+}
+
 // makeLockFile takes L1 once, in a new store, for the file to be there.
 func makeLockFile(ctx context.Context, root *os.File, disk *fsop.Disk) error {
 	chunks, err := chunkstore.Open(root, chunkstore.Options{Disk: disk})

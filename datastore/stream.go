@@ -71,7 +71,7 @@ func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line
 		defer close(cuts)
 		return cutter.run(ctx, feed.reader(ctx))
 	})
-	for _, worker := range w.crew.workers {
+	for _, worker := range w.crew.workers[1:] { // one core is busy with cutting
 		group.Go(func() error {
 			for c := range cuts {
 				stored, err := worker.store(ctx, c.data)
@@ -90,11 +90,11 @@ func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line
 }
 
 // ring gives the buffers for the chunks of a stream: one that is filled and one
-// for each worker. Each has room for the largest chunk; memory is only used as
+// for each worker that stores them. Each has room for the largest chunk; memory is only used as
 // far as it is written to.
 func (c *crew) ring() chan []byte {
 	if c.buffers == nil {
-		c.buffers = make([][]byte, len(c.workers)+1)
+		c.buffers = make([][]byte, len(c.workers))
 		for i := range c.buffers {
 			c.buffers[i] = make([]byte, 0, maxStreamChunk)
 		}

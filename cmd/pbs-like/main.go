@@ -8,15 +8,24 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/cmd/pbs-like/command"
 )
 
+// memory is what the program aims to get by with, in bytes. Its large buffers are
+// made once and kept; without an aim, what was thrown away would pile up to the
+// same size beside them.
+const memory = 48 << 20
+
 func main() { os.Exit(run()) }
 
 func run() int {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory)
+	}
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	return command.Run(ctx, os.Args, command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})

@@ -49,6 +49,7 @@ var house = map[string]place{
 
 	"internal/fsop/fsoptest": {testOnly, []string{"internal/fsop"}, "makes changes fail"},
 	"internal/helperproc":    {testOnly, nil, "other processes"},
+	"bench":                  {testOnly, append([]string{"datastore"}, values...), "how fast it is, against the limits of the machine"},
 	"internal/goldenspec":    {testOnly, nil, "input data that golden vectors name"},
 	"internal/testds":        {testOnly, append([]string{"datastore", "chunkstore", "flock", "internal/beneath", "internal/fsop", "internal/fsop/fsoptest"}, values...), "whole stores"},
 	"internal/lint":          {testOnly, nil, "this"},
