@@ -210,6 +210,22 @@ func summary(list []Decision) (texts []string) {
 	return texts
 }
 
+// 30 December 2024 is in the first week of 2025, and that makes the difference:
+// what is in a period of an earlier rule stays open to later rules, what is in one
+// that the same rule takes does not.
+func TestWhatIsInAPeriodOfAnEarlierRuleStaysOpen(t *testing.T) {
+	t.Parallel()
+	list := candidates(every(t, "2024-12-30T00:00:00Z", "2025-01-02T00:00:00Z", 36*time.Hour)...)
+	for want, keep := range map[string]KeepOptions{
+		"[1735776000 keep [last] 1735646400 keep [yearly] 1735516800 remove []]": {Last: 1, Weekly: 1, Yearly: 1},
+		"[1735776000 keep [weekly] 1735646400 remove [] 1735516800 remove []]":   {Weekly: 1, Yearly: 1},
+	} {
+		if got := fmt.Sprint(summary(Prune(list, keep, nil))); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestTheListThatWasGivenStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	list := candidates(3, 1, 2)

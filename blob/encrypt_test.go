@@ -30,7 +30,10 @@ func aead(tb testing.TB, hexKey string) cipher.AEAD {
 	return gcm
 }
 
-func otherKey(tb testing.TB) cipher.AEAD { return aead(tb, strings.Repeat("7f", 32)) }
+func otherKey(tb testing.TB) cipher.AEAD {
+	tb.Helper()
+	return aead(tb, strings.Repeat("7f", 32))
+}
 
 // around returns a blob of any payload, encrypted under a key of its own IV if
 // there is one.

@@ -93,6 +93,8 @@ func TestWhatIsNoKeyFileIsRefused(t *testing.T) {
 		"n that overflows":              scryptFile("9223372036854775808", "2", "1"),
 		"r that overflows":              scryptFile("2", "18446744073709551615", "1"),
 		"p that overflows":              scryptFile("2", "1", "18446744073709551615"),
+		"r that overflows to 2":         scryptFile("2", "9223372036854775809", "1"),
+		"p that overflows to 2":         scryptFile("2", "1", "9223372036854775809"),
 		"a product that overflows":      scryptFile("4294967296", "4294967296", "1"),
 		"more than a key file can have": plain + strings.Repeat(" ", MaxFileSize),
 		"deep nesting":                  `{"x":` + strings.Repeat("[", 20000),

@@ -121,6 +121,25 @@ func TestMasterKeysThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
+func TestOnlyWholePaddingIsTakenOff(t *testing.T) {
+	t.Parallel()
+	block := "0123456789abcdef"
+	for data, want := range map[string]string{
+		block[:15] + "\x01": block[:15], block[:12] + "\x04\x04\x04\x04": block[:12], block + strings.Repeat("\x10", 16): block,
+	} {
+		if got, err := unpad([]byte(data)); err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v", data, got, err)
+		}
+	}
+	for _, data := range []string{
+		block[:15] + "\x00", block[:15] + "\x02", block[:12] + "\x04\x03\x04\x04", block[:15] + "\x11", block, "x" + block[1:15] + "\x01",
+	} {
+		if _, err := unpad([]byte(data)); !errors.Is(err, ErrWrongPassphrase) {
+			t.Errorf("%q: %v", data, err)
+		}
+	}
+}
+
 // shortened takes one byte off the encrypted data at the end, and sets the lengths
 // of both levels to it.
 func shortened(t *testing.T, der []byte) []byte {

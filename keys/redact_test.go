@@ -16,7 +16,7 @@ func showsSecret(text string, secrets ...[]byte) bool {
 	for _, secret := range secrets {
 		for _, form := range []string{
 			string(secret), hex.EncodeToString(secret), strings.ToUpper(hex.EncodeToString(secret)), base64.StdEncoding.EncodeToString(secret),
-			strings.Trim(fmt.Sprint(secret), "[]"), strings.Trim(fmt.Sprintf("%#v", secret), "[]byte{}"), fmt.Sprintf("% x", secret),
+			strings.Trim(fmt.Sprintf("%v", secret), "[]"), strings.Trim(fmt.Sprintf("%#v", secret), "[]byte{}"), fmt.Sprintf("% x", secret),
 		} {
 			if strings.Contains(text, form) {
 				return true
@@ -37,8 +37,16 @@ func TestNoTextFormShowsTheSecret(t *testing.T) {
 		fv   File
 	}
 	values := []any{
-		k, *k, &k, f, *f, &f, inside{k, f, *k, *f}, &inside{k, f, *k, *f}, []*Key{k}, []Key{*k}, map[string]*Key{"": k}, map[string]*File{"": f},
-		k.NewHasher(), *k.NewHasher(), struct{ K *Key }{k}, struct{ F any }{f},
+		k, *k, &k, f, *f, &f,
+		inside{k, f, *k, *f},
+		&inside{k, f, *k, *f},
+		[]*Key{k},
+		[]Key{*k},
+		map[string]*Key{"": k},
+		map[string]*File{"": f},
+		k.NewHasher(), *k.NewHasher(),
+		struct{ K *Key }{k},
+		struct{ F any }{f},
 	}
 	for _, v := range values {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%c", "% x", "%#x", "%o", "%b", "%U", "%10v"} {
@@ -63,7 +71,7 @@ func TestSecretsAreFoundWhereTheyShow(t *testing.T) {
 	t.Parallel()
 	secret := bytes.Repeat([]byte{0xab, 0x12}, 16)
 	for _, text := range []string{
-		fmt.Sprint(secret), fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret), fmt.Sprintf("%#v", secret), fmt.Sprintf("% x", secret), string(secret),
+		fmt.Sprintf("%v", secret), fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret), fmt.Sprintf("%#v", secret), fmt.Sprintf("% x", secret), string(secret),
 		base64.StdEncoding.EncodeToString(secret),
 	} {
 		if !showsSecret("x"+text+"y", secret) {
