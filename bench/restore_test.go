@@ -63,41 +63,46 @@ func BenchmarkRestoreToNull(b *testing.B) {
 	})
 }
 
-// BenchmarkRestoreToFile compares with writing the same bytes plain, without holes.
-func BenchmarkRestoreToFile(b *testing.B) {
+// BenchmarkRestoreToFile compares with writing the same bytes plain, without
+// holes; neither waits for the disk.
+func BenchmarkRestoreToFile(b *testing.B) { restoreToFile(b, true) }
+
+// BenchmarkDurableRestoreToFile waits for the disk in both.
+func BenchmarkDurableRestoreToFile(b *testing.B) { restoreToFile(b, false) }
+
+func restoreToFile(b *testing.B, noSync bool) {
+	b.Helper()
 	f, size := image(b, 0)
 	ds := store(b)
 	backUp(b, ds, 1, addImage(b, f, size))
 	warm(b, ds)
 	target := filepath.Join(b.TempDir(), "out.raw")
-	plain := func() time.Duration {
-		out, err := os.Create(target)
-		if err != nil {
-			b.Fatal(err)
-		}
-		start := time.Now()
-		eachBlock(b, f, func(data []byte) {
-			if _, err := out.Write(data); err != nil {
-				b.Fatal(err)
-			}
-		})
-		took := time.Since(start)
-		if err := out.Close(); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.Remove(target); err != nil {
-			b.Fatal(err)
-		}
+	compare(b, "xplain", func() time.Duration {
+		took := writePlain(b, f, target, noSync)
+		must(b, os.Remove(target))
 		return took
-	}
-	compare(b, "xplain", plain, func() time.Duration {
+	}, func() time.Duration {
 		took := restored(b, ds, func(a *datastore.Archive) error {
-			_, err := a.RestoreFile(b.Context(), target, datastore.RestoreOptions{})
+			_, err := a.RestoreFile(b.Context(), target, datastore.RestoreOptions{NoSync: noSync})
 			return err
 		})
-		if err := os.Remove(target); err != nil {
-			b.Fatal(err)
-		}
+		must(b, os.Remove(target))
 		return took
 	})
+}
+
+func writePlain(b *testing.B, f *os.File, target string, noSync bool) time.Duration {
+	b.Helper()
+	out, err := os.Create(target)
+	must(b, err)
+	defer out.Close()
+	start := time.Now()
+	eachBlock(b, f, func(data []byte) {
+		_, err := out.Write(data)
+		must(b, err)
+	})
+	if !noSync {
+		must(b, out.Sync())
+	}
+	return time.Since(start)
 }

@@ -79,7 +79,8 @@ func (in *insertion) try() (Result, error) {
 	case err != nil:
 		return Result{}, err
 	case replace:
-		return in.written(in.write(dir, fsop.CommitOptions{}))
+		// What is replaced may be good, and finished backups may rest on it.
+		return in.written(in.write(dir, fsop.CommitOptions{Sync: true}))
 	default:
 		return in.keep(dir, size)
 	}

@@ -295,6 +295,7 @@ func TestAnInsertionMakesLittleGarbage(t *testing.T) {
 	stored := append(make([]byte, 0, 2<<20), mustEncode(t, data)...)
 	d := digest.Of(data)
 	result := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := os.Remove(s.pathOf(d)); err != nil && !os.IsNotExist(err) {

@@ -99,6 +99,7 @@ func TestLoadingReusesItsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := testing.Benchmark(func(b *testing.B) {
+		b.Helper()
 		for b.Loop() {
 			if _, err := l.Load(c.digest, len(c.data)); err != nil {
 				b.Fatal(err)

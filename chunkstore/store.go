@@ -66,3 +66,7 @@ func noStore(err error) error {
 
 // Close closes the store, but not the directory that it was opened in.
 func (s *Store) Close() error { return s.chunks.Close() }
+
+// Sync makes everything durable that was inserted so far, and whatever else was
+// written to the file system of the chunks.
+func (s *Store) Sync() error { return s.disk.SyncFS(s.chunks) }

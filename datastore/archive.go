@@ -53,6 +53,7 @@ func (r *SnapshotReader) OpenArchive(ctx context.Context, name backupinfo.Archiv
 		return nil, fmt.Errorf("archive %q is listed and its file is missing: %w: %w", name.Display(), ErrCorrupt, err)
 	}
 	if err != nil {
+		err = corruptIf(err, beneath.ErrNotRegular, beneath.ErrSymlink)
 		return nil, notFound(err, "archive", r.snapshot.Dir()+"/"+name.Display())
 	}
 	a := &Archive{reader: r, name: name, file: file, number: -1}
@@ -84,6 +85,9 @@ func (a *Archive) openIndex(ctx context.Context, entry backupinfo.File) error {
 	a.index, err = index.Open(a.file, stat.Size(), indexKind(a.name.Kind()))
 	if err != nil {
 		return corruptIf(err, index.ErrCorrupt, index.ErrWrongKind)
+	}
+	if a.index.Size() > math.MaxInt64 {
+		return fmt.Errorf("index describes %d bytes: %w", a.index.Size(), ErrCorrupt)
 	}
 	checksum, err := a.index.ComputeChecksum(ctx)
 	if err != nil {
@@ -208,7 +212,7 @@ func (a *Archive) from(offset uint64) ([]byte, error) {
 func loadChunk(loader *chunkstore.Loader, chunk index.Chunk) ([]byte, error) {
 	data, err := loader.Load(chunk.Digest, int(chunk.Size()))
 	if err != nil {
-		return nil, corruptIf(err, chunkstore.ErrCorrupt, chunkstore.ErrMissing)
+		return nil, corruptIf(err, chunkstore.ErrCorrupt, chunkstore.ErrMissing, chunkstore.ErrForeign)
 	}
 	return data, nil
 }

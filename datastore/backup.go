@@ -38,7 +38,8 @@ type BaseChoice struct {
 // SnapshotWriter makes one snapshot. Until [SnapshotWriter.Commit] returns nil
 // the snapshot is unfinished. From Backup to Commit or Close it holds the
 // datastore's lock (shared), its group's and its own (exclusive), and its base's
-// (shared). The archives of one snapshot are added one after the other.
+// (shared). The archives of one snapshot are added one after the other; when one
+// fails, all that is left to do is to close the writer.
 type SnapshotWriter struct {
 	store    *Datastore
 	root     *os.File
@@ -58,6 +59,9 @@ type SnapshotWriter struct {
 
 	mu   sync.Mutex
 	done bool
+	// failed is why an archive could not be stored. A Read that was left alone may
+	// still write to the buffers, so that nothing more may be stored in them.
+	failed error
 }
 
 // Backup begins a snapshot of a group, which is made if it is not there. It is
@@ -67,6 +71,9 @@ type SnapshotWriter struct {
 func (d *Datastore) Backup(ctx context.Context, group backupinfo.Group, opts BackupOptions) (*SnapshotWriter, error) {
 	if err := group.Validate(); err != nil {
 		return nil, err
+	}
+	if opts.Time < 0 {
+		return nil, fmt.Errorf("backup time %s: has to be after 1970-01-01T00:00:00Z", opts.Time)
 	}
 	if opts.Owner == "" {
 		opts.Owner = backupinfo.DefaultOwner
@@ -137,6 +144,10 @@ func (w *SnapshotWriter) begin(ctx context.Context, set *guards, group backupinf
 	return w.makeSnapshot(ctx, set)
 }
 
+// maxBackToBack is how far the times of backups may run ahead of the clock, in
+// seconds, when more than one is made within a second. Beyond that the clock was set back.
+const maxBackToBack = 60
+
 // chooseTime finds the time of the new snapshot: the newest of its group.
 func (w *SnapshotWriter) chooseTime(group backupinfo.Group, times []backupinfo.Time, asked backupinfo.Time, now time.Time) (backupinfo.Snapshot, error) {
 	snapshot := backupinfo.Snapshot{Group: group, Time: asked}
@@ -147,8 +158,8 @@ func (w *SnapshotWriter) chooseTime(group backupinfo.Group, times []backupinfo.T
 		return snapshot, nil
 	}
 	newest := times[len(times)-1]
-	if asked == 0 && newest == snapshot.Time {
-		snapshot.Time++ // two backups within one second
+	if asked == 0 && newest >= snapshot.Time && newest-snapshot.Time < maxBackToBack {
+		snapshot.Time = newest + 1
 	}
 	if snapshot.Time > newest {
 		return snapshot, nil

@@ -13,12 +13,13 @@ import (
 
 // AddBlob stores a small file, such as a configuration, as one blob of at most
 // blob.MaxSize bytes.
-func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (ArchiveStats, error) {
+func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (stats ArchiveStats, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.admit(ctx, name, backupinfo.Blob); err != nil {
 		return ArchiveStats{}, err
 	}
+	defer func() { w.failed = err }()
 	tally := w.newTally(name, 0)
 	data, err := readBlob(ctx, source)
 	if err != nil {
@@ -33,7 +34,7 @@ func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveNam
 	if err := w.writeBlob(name.File(), stored); err != nil {
 		return ArchiveStats{}, err
 	}
-	stats := tally.finish()
+	stats = tally.finish()
 	stats.Size, stats.WrittenBytes = uint64(len(data)), uint64(len(stored))
 	return stats, w.manifest.AddFile(backupinfo.File{
 		Name: name.File(), CryptMode: backupinfo.CryptNone,
@@ -42,9 +43,9 @@ func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveNam
 }
 
 func readBlob(ctx context.Context, source io.Reader) ([]byte, error) {
-	feed := newFeed(source)
+	feed := newAside(source.Read)
 	defer feed.Close()
-	data, err := io.ReadAll(io.LimitReader(feed.reader(ctx), blob.MaxSize+1))
+	data, err := io.ReadAll(io.LimitReader(feed.with(ctx), blob.MaxSize+1))
 	if err == nil && len(data) > blob.MaxSize {
 		err = fmt.Errorf("longer than the %d MiB that a blob may have: store it as an image or a stream", blob.MaxSize>>20)
 	}

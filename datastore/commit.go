@@ -33,12 +33,16 @@ func (w *SnapshotWriter) Commit(ctx context.Context) (SnapshotInfo, error) {
 	if err := w.disk.Remove(w.dir, writerMark); err != nil {
 		w.store.opts.Events.notice(w.snapshot.Dir(), "the mark of the writer is left behind", err)
 	}
-	info, err := w.result()
-	return info, errors.Join(err, w.release())
+	// From here on the backup is done, and nothing may call it failed.
+	info := w.result()
+	if err := w.release(); err != nil {
+		w.store.opts.Events.notice(w.snapshot.Dir(), "what the backup held open could not be closed", err)
+	}
+	return info, nil
 }
 
 func (w *SnapshotWriter) commit(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), w.failed); err != nil {
 		return err
 	}
 	if len(w.manifest.Files()) == 0 {
@@ -51,13 +55,39 @@ func (w *SnapshotWriter) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := w.disk.SyncFS(w.root); err != nil {
+	if err := w.syncAll(); err != nil {
 		return err
 	}
 	if err := w.stillThere(); err != nil {
 		return err
 	}
 	return w.disk.WriteFile(w.dir, backupinfo.ManifestName, stored, fileMode)
+}
+
+// syncAll syncs every file system that the backup wrote to: the chunks, or the
+// group, may lie on a disk of their own.
+func (w *SnapshotWriter) syncAll() error {
+	if err := w.disk.SyncFS(w.root); err != nil {
+		return err
+	}
+	root, err := identityOf(w.root)
+	if err != nil {
+		return err
+	}
+	own, err := identityOf(w.dir)
+	if err != nil {
+		return err
+	}
+	if own.dev != root.dev {
+		if err := w.disk.SyncFS(w.dir); err != nil {
+			return err
+		}
+	}
+	chunks, err := beneath.Stat(w.root, chunkDirName)
+	if err != nil || chunks.Dev == root.dev {
+		return err
+	}
+	return w.chunks.Sync()
 }
 
 // stillThere makes sure that nobody took the snapshot, its group or its base away
@@ -98,12 +128,16 @@ func encodeManifest(manifest *backupinfo.Manifest) ([]byte, error) {
 	return encoder.Encode(nil, text)
 }
 
-func (w *SnapshotWriter) result() (SnapshotInfo, error) {
+// result reads what is on the disk now. What goes wrong with that is part of the
+// answer, and no failure of the backup.
+func (w *SnapshotWriter) result() SnapshotInfo {
 	manifests := newManifestReader()
 	defer manifests.Close()
 	info, err := manifests.snapshot(w.groupDir, w.snapshot)
+	info.Finished = true
 	info.Owner, _ = readOwner(w.groupDir)
-	return info, errors.Join(err, info.Err)
+	info.Err = errors.Join(info.Err, err)
+	return info
 }
 
 // Close gives the snapshot up: what was made of it is removed, and the group too

@@ -26,7 +26,7 @@ func holdRecord(_ context.Context, args []string, pipe *helperproc.IO) error {
 	if args[1] == "exclusive" {
 		lock.Type = unix.F_WRLCK
 	}
-	if err := unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &lock); err != nil {
+	if unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &lock) != nil {
 		pipe.Say("refused")
 		return nil
 	}

@@ -25,14 +25,18 @@ func (w *SnapshotWriter) AddImage(ctx context.Context, name backupinfo.ArchiveNa
 // Where ctx ends while a Read hangs, the call returns and that Read is left
 // alone: its source has to be closed by the caller.
 func (w *SnapshotWriter) AddImageStream(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (ArchiveStats, error) {
-	feed := newFeed(source)
+	feed := newAside(source.Read)
 	defer feed.Close()
 	return w.addImage(ctx, name, &streamedImage{feed: feed}, 0)
 }
 
-func (w *SnapshotWriter) addImage(ctx context.Context, name backupinfo.ArchiveName, source imageSource, total uint64) (ArchiveStats, error) {
+func (w *SnapshotWriter) addImage(ctx context.Context, name backupinfo.ArchiveName, source imageSource, total uint64) (stats ArchiveStats, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.admit(ctx, name, backupinfo.FixedIndex); err != nil {
+		return ArchiveStats{}, err
+	}
+	defer func() { w.failed = err }()
 	entry, err := w.newIndex(ctx, name, backupinfo.FixedIndex, total)
 	if err != nil {
 		return ArchiveStats{}, err
@@ -49,7 +53,7 @@ func (w *SnapshotWriter) addImage(ctx context.Context, name backupinfo.ArchiveNa
 	if err := w.storeImage(ctx, source, line); err != nil {
 		return ArchiveStats{}, fmt.Errorf("archive %q: %w", name.Display(), err)
 	}
-	stats := entry.tally.finish()
+	stats = entry.tally.finish()
 	uuid, created := newIndexID()
 	header, checksum, err := fixed.Finish(stats.Size, uuid, created)
 	if err != nil {

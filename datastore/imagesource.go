@@ -46,7 +46,7 @@ func (s *sizedImage) next(ctx context.Context, w *worker) (int, []byte, error) {
 // streamedImage is an image that comes in order: the workers take turns at reading.
 type streamedImage struct {
 	mu     sync.Mutex
-	feed   *feed
+	feed   *aside
 	blocks int
 	ended  bool
 }

@@ -30,6 +30,9 @@ func (w *SnapshotWriter) admit(ctx context.Context, name backupinfo.ArchiveName,
 	if w.done {
 		return errDone
 	}
+	if w.failed != nil {
+		return fmt.Errorf("an archive of this snapshot has failed: %w", w.failed)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -47,9 +50,6 @@ func (w *SnapshotWriter) admit(ctx context.Context, name backupinfo.ArchiveName,
 
 // newIndex begins an index. What the base knows of the archive is remembered.
 func (w *SnapshotWriter) newIndex(ctx context.Context, name backupinfo.ArchiveName, kind backupinfo.ArchiveKind, total uint64) (*indexFile, error) {
-	if err := w.admit(ctx, name, kind); err != nil {
-		return nil, err
-	}
 	if err := w.rememberBase(ctx, name, indexKind(kind)); err != nil {
 		w.store.opts.Events.notice(w.base.snapshot.Dir(), fmt.Sprintf("its %q is not used as base", name.Display()), err)
 	}
@@ -103,6 +103,9 @@ func (w *SnapshotWriter) rememberBase(ctx context.Context, name backupinfo.Archi
 	x, err := index.Open(f, stat.Size(), kind)
 	if err != nil {
 		return err
+	}
+	if checksum, err := x.ComputeChecksum(ctx); err != nil || checksum != entry.Checksum {
+		return errors.Join(err, fmt.Errorf("its index is not the one that its manifest lists: %w", ErrCorrupt))
 	}
 	return w.crew.known.remember(ctx, x)
 }

@@ -93,8 +93,8 @@ func noRoom(err error) bool {
 
 // retire renames an entry of parent out of the tree and makes that durable. From
 // then on it is gone for every reader; its files are unlinked later. Nothing has
-// changed where it gives an error, but for a failed sync, after which the entry
-// is gone or will be back after a power cut: whole in both cases.
+// changed where it gives an error, but for a failed sync: then the place has a
+// name, and the entry is gone or will be back after a power cut, whole in both cases.
 func retire(disk *fsop.Disk, root, parent *os.File, name string) (place, error) {
 	dir, err := area(disk, root, parent)
 	if err != nil {
@@ -109,7 +109,8 @@ func retire(disk *fsop.Disk, root, parent *os.File, name string) (place, error) 
 		return place{}, errors.Join(err, gone.dir.Close())
 	}
 	if err := errors.Join(disk.SyncDir(parent), disk.SyncDir(gone.dir)); err != nil {
-		return place{}, errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), gone.dir.Close())
+		err = errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), gone.dir.Close())
+		return place{name: gone.name}, err
 	}
 	return gone, nil
 }
@@ -127,6 +128,9 @@ func retireBeside(disk *fsop.Disk, gone place, parent *os.File, name string, fir
 	}
 	return place{dir: beside, name: gone.name}, errors.Join(err, gone.dir.Close())
 }
+
+// taken tells whether the entry is out of the tree.
+func (p place) taken() bool { return p.name != "" }
 
 // dismantle unlinks what was retired.
 func (p place) dismantle(ctx context.Context, disk *fsop.Disk) error {

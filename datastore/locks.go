@@ -3,6 +3,7 @@ package datastore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -67,16 +68,24 @@ func (g *guards) Close() error {
 func (d *Datastore) acquire(ctx context.Context, take func(set *guards) error) (*guards, error) {
 	var set *guards
 	wait := flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}
-	err := wait.Do(ctx, func() error {
+	try := func() error {
 		attempt := &guards{}
 		if err := take(attempt); err != nil {
 			return errors.Join(err, attempt.Close())
 		}
 		set = attempt
 		return nil
-	})
+	}
+	err := wait.Do(ctx, try)
+	if errors.Is(err, errManifestBusy) && wait.Timeout < manifestWait {
+		wait.Timeout = manifestWait - wait.Timeout
+		err = wait.Do(ctx, try)
+	}
 	return set, err
 }
+
+// errManifestBusy marks the refusal of L5.
+var errManifestBusy = errors.New("its manifest is being rewritten")
 
 // lockStoreShared takes L1 for somebody who adds to the store.
 func lockStoreShared(ctx context.Context, set *guards, chunks *chunkstore.Store) error {
@@ -139,17 +148,18 @@ func lockSnapshotShared(set *guards, root *os.File, snapshot backupinfo.Snapshot
 	return guard, nil
 }
 
-// lockManifest takes L5. Unlike the others it is waited for: its holders are done in an instant.
-func (d *Datastore) lockManifest(ctx context.Context, set *guards, root *os.File, snapshot backupinfo.Snapshot) error {
-	wait := flock.Wait{Timeout: max(manifestWait, d.opts.LockWait), Busy: d.opts.Events.waiting}
-	return wait.Do(ctx, func() error {
-		guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
-		if err != nil {
-			return err
-		}
-		set.add(guard)
-		return nil
-	})
+// lockManifest takes L5. The set that it is refused in is waited for in any case:
+// whoever holds L5 is done in an instant.
+func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) error {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
+	if errors.Is(err, flock.ErrLocked) {
+		return fmt.Errorf("%w: %w", errManifestBusy, err)
+	}
+	if err != nil {
+		return err
+	}
+	set.add(guard)
+	return nil
 }
 
 // lockStaged locks a directory under its temporary name, before it becomes visible under its real one.

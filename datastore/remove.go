@@ -102,7 +102,7 @@ func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot 
 			return err
 		}
 		if !force {
-			if err := d.lockSnapshotForRemoval(ctx, set, root, snapshot, finished); err != nil {
+			if err := lockSnapshotForRemoval(set, root, snapshot, finished); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,7 @@ func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot 
 	})
 }
 
-func (d *Datastore) lockSnapshotForRemoval(ctx context.Context, set *guards, root *os.File, snapshot backupinfo.Snapshot, finished bool) error {
+func lockSnapshotForRemoval(set *guards, root *os.File, snapshot backupinfo.Snapshot, finished bool) error {
 	if !finished {
 		// A new snapshot is made before it can be locked, but never without its group's lock.
 		if _, err := lockGroup(set, root, snapshot.Group); err != nil {
@@ -127,7 +127,7 @@ func (d *Datastore) lockSnapshotForRemoval(ctx context.Context, set *guards, roo
 		return err
 	}
 	if finished {
-		return d.lockManifest(ctx, set, root, snapshot)
+		return lockManifest(set, root, snapshot)
 	}
 	return nil
 }
@@ -151,10 +151,12 @@ func removeSnapshot(ctx context.Context, disk *fsop.Disk, root *os.File, snapsho
 	}
 	defer group.Close()
 	gone, err := retire(disk, root, group, snapshot.Time.String())
+	if gone.taken() {
+		report.Snapshots = append(report.Snapshots, snapshot)
+	}
 	if err != nil {
 		return notFound(err, "snapshot", snapshot.Dir())
 	}
-	report.Snapshots = append(report.Snapshots, snapshot)
 	if err := gone.dismantle(ctx, disk); err != nil {
 		return fmt.Errorf("snapshot %q is removed, its remains are not: %w", snapshot.Dir(), err)
 	}

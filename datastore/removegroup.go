@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"time"
@@ -126,6 +127,9 @@ func lockWholeGroup(ctx context.Context, set *guards, root *os.File, group backu
 // refusal is given back apart from errors, so that all holders can be named.
 func (c *groupContent) add(set *guards, root *os.File, group backupinfo.Group, name string, force bool) (refused []error, err error) {
 	time, isSnapshot, err := snapshotEntry(root, group, name)
+	if errors.Is(err, errVanished) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -188,11 +192,17 @@ func groupEntries(root *os.File, group backupinfo.Group) ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
+// errVanished is for an entry that was removed on its own since the group was read.
+var errVanished = errors.New("vanished")
+
 // snapshotEntry tells whether an entry of a group is a snapshot: a directory with
 // the name of a time. A mount point makes the removal refuse: the rename would
 // carry the mounted disk along.
 func snapshotEntry(root *os.File, group backupinfo.Group, name string) (backupinfo.Time, bool, error) {
 	stat, err := beneath.Stat(root, path.Join(group.Dir(), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, errVanished
+	}
 	if err != nil {
 		return 0, false, err
 	}
@@ -240,12 +250,14 @@ func removeWholeGroup(ctx context.Context, disk *fsop.Disk, root *os.File, group
 	}
 	defer parent.Close()
 	gone, err := retire(disk, root, parent, group.ID)
+	if gone.taken() {
+		report.Groups = append(report.Groups, group)
+		report.Snapshots = content.snapshots
+		report.Other = content.other
+	}
 	if err != nil {
 		return notFound(err, "group", group.Dir())
 	}
-	report.Groups = append(report.Groups, group)
-	report.Snapshots = content.snapshots
-	report.Other = content.other
 	if err := gone.dismantle(ctx, disk); err != nil {
 		return fmt.Errorf("group %q is removed, its remains are not: %w", group.Dir(), err)
 	}

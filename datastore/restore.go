@@ -26,8 +26,9 @@ type RestoreOptions struct {
 	// Salvage goes on where data is damaged, missing or can't be read, with zeros
 	// in its place. The stats name the places, and the error is [ErrCorrupt] all the same.
 	Salvage bool
-	// Sync makes the restored file durable before it gets its name.
-	Sync bool
+	// NoSync gives a restored file its name before it is on disk: faster, but after a
+	// power cut there may be a file of zeros under the name.
+	NoSync bool
 }
 
 // RestoreStats is what a restore came to.
@@ -170,16 +171,19 @@ func (r *restoration) count(p part) {
 }
 
 // CopyTo writes the whole archive, in order, while the next chunks are being
-// read and proven. What was written before an error is good.
+// read and proven. What was written before an error is good. Where ctx ends while
+// a Write hangs, the call returns and that Write is left alone.
 func (a *Archive) CopyTo(ctx context.Context, w io.Writer, opts RestoreOptions) (RestoreStats, error) {
 	r, err := a.restoration(opts)
 	if err != nil {
 		return RestoreStats{}, err
 	}
 	turns := newTurns()
+	out := newAside(w.Write)
+	defer out.Close()
 	err = r.run(ctx, func(ctx context.Context, p part) error {
 		defer context.AfterFunc(ctx, turns.wake)()
-		return turns.take(ctx, p.number, func() error { return writePart(w, p) })
+		return turns.take(ctx, p.number, func() error { return writePart(out.with(ctx), p) })
 	})
 	if err == nil {
 		err = r.verdict()

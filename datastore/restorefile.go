@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -67,7 +68,7 @@ func (a *Archive) restoreRegular(ctx context.Context, path string, opts RestoreO
 	}
 	err = r.run(ctx, func(_ context.Context, p part) error { return r.writeSparse(file.WriteAt, p) })
 	if err == nil {
-		err = file.Commit(name, fsop.CommitOptions{NoReplace: !opts.Overwrite, Sync: opts.Sync, SyncDir: opts.Sync})
+		err = file.Commit(name, fsop.CommitOptions{NoReplace: !opts.Overwrite, Sync: !opts.NoSync, SyncDir: !opts.NoSync})
 	}
 	if err == nil {
 		err = r.verdict()
@@ -100,12 +101,34 @@ func (a *Archive) restoreDevice(ctx context.Context, path string, opts RestoreOp
 }
 
 func (a *Archive) restorePipe(ctx context.Context, path string, opts RestoreOptions) (RestoreStats, error) {
-	pipe, err := os.OpenFile(path, os.O_WRONLY, 0)
+	pipe, err := openPipe(ctx, path)
 	if err != nil {
 		return RestoreStats{}, err
 	}
 	stats, err := a.CopyTo(ctx, pipe, opts)
 	return stats, errors.Join(err, pipe.Close())
+}
+
+// openPipe opens a FIFO or device for writing. A FIFO without a reader would block
+// the open, where no signal could end it: that is waited for here.
+func openPipe(ctx context.Context, path string) (*os.File, error) {
+	const pause = 50 * time.Millisecond
+	for {
+		pipe, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if !errors.Is(err, unix.ENXIO) {
+			return pipe, err
+		}
+		if stat, err := os.Stat(path); err != nil || stat.Mode()&fs.ModeNamedPipe == 0 {
+			return nil, errors.Join(err, fmt.Errorf("%q is no device that can be written to", path))
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // holeSize is the block of zeros from which on a hole is left. It is the block

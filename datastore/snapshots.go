@@ -3,10 +3,12 @@ package datastore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
 	"path"
+	"slices"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/internal/beneath"
@@ -122,16 +124,43 @@ func (d *Datastore) Snapshot(ctx context.Context, snapshot backupinfo.Snapshot) 
 	return info, err
 }
 
-// Latest finds the newest finished snapshot of a group.
+// Latest finds the newest finished snapshot of a group. A newer one that can't be
+// looked at is an error.
 func (d *Datastore) Latest(ctx context.Context, group backupinfo.Group) (backupinfo.Snapshot, error) {
-	info, err := d.Group(ctx, group)
+	if err := ctx.Err(); err != nil {
+		return backupinfo.Snapshot{}, err
+	}
+	root, err := d.openRoot()
 	if err != nil {
 		return backupinfo.Snapshot{}, err
 	}
-	if info.Files == nil {
-		return backupinfo.Snapshot{}, &NotFoundError{Kind: "snapshot", Name: group.Dir(), Hint: "the group has no finished snapshot"}
+	defer root.Close()
+	dir, err := openGroup(root, group)
+	if err != nil {
+		return backupinfo.Snapshot{}, err
 	}
-	return backupinfo.Snapshot{Group: group, Time: info.LastBackup}, nil
+	defer dir.Close()
+	times, _, err := snapshotTimes(dir, group)
+	if err != nil {
+		return backupinfo.Snapshot{}, err
+	}
+	return latest(dir, group, times)
+}
+
+// latest looks from the newest on. One that can't be looked at ends the search:
+// an older one in its place would be taken for the newest.
+func latest(dir *os.File, group backupinfo.Group, times []backupinfo.Time) (backupinfo.Snapshot, error) {
+	for _, time := range slices.Backward(times) {
+		snapshot := backupinfo.Snapshot{Group: group, Time: time}
+		finished, err := isFinished(dir, time.String())
+		if err != nil {
+			return snapshot, fmt.Errorf("snapshot %q, which may be the newest, can't be looked at; name the one to take: %w", snapshot.Dir(), err)
+		}
+		if finished {
+			return snapshot, nil
+		}
+	}
+	return backupinfo.Snapshot{}, &NotFoundError{Kind: "snapshot", Name: group.Dir(), Hint: "the group has no finished snapshot"}
 }
 
 // archiveNames lists the files of a snapshot that a reader looks at.

@@ -24,9 +24,13 @@ const (
 //
 // Where ctx ends while a Read hangs, the call returns and that Read is left
 // alone: its source has to be closed by the caller.
-func (w *SnapshotWriter) AddStream(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (ArchiveStats, error) {
+func (w *SnapshotWriter) AddStream(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (stats ArchiveStats, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.admit(ctx, name, backupinfo.DynamicIndex); err != nil {
+		return ArchiveStats{}, err
+	}
+	defer func() { w.failed = err }()
 	entry, err := w.newIndex(ctx, name, backupinfo.DynamicIndex, 0)
 	if err != nil {
 		return ArchiveStats{}, err
@@ -40,7 +44,7 @@ func (w *SnapshotWriter) AddStream(ctx context.Context, name backupinfo.ArchiveN
 	if err := w.storeStream(ctx, source, line); err != nil {
 		return ArchiveStats{}, fmt.Errorf("archive %q: %w", name.Display(), err)
 	}
-	stats := entry.tally.finish()
+	stats = entry.tally.finish()
 	uuid, created := newIndexID()
 	header, checksum, err := dynamic.Finish(uuid, created)
 	if err != nil {
@@ -59,7 +63,7 @@ type cut struct {
 func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line *ordered) error {
 	group, ctx := errgroup.WithContext(ctx)
 	defer line.wakeOn(ctx)()
-	feed := newFeed(source)
+	feed := newAside(source.Read)
 	defer feed.Close()
 	cuts := make(chan cut)
 	free := w.crew.ring()
@@ -69,7 +73,7 @@ func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line
 	}
 	group.Go(func() error {
 		defer close(cuts)
-		return cutter.run(ctx, feed.reader(ctx))
+		return cutter.run(ctx, feed.with(ctx))
 	})
 	for _, worker := range w.crew.workers[1:] { // one core is busy with cutting
 		group.Go(func() error {

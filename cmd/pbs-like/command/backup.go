@@ -113,6 +113,9 @@ func backupOptions(c *cli.Context, group backupinfo.Group) (opts datastore.Backu
 		if opts.Time, err = backupinfo.ParseTimeLoose(text); err != nil {
 			return opts, asUsage(err)
 		}
+		if opts.Time < 1 {
+			return opts, usageErrorf("--backup-time %s: has to be after 1970-01-01T00:00:00Z", text)
+		}
 	}
 	if opts.Owner, err = backupinfo.ParseAuthID(c.String("owner")); err != nil {
 		return opts, asUsage(err)

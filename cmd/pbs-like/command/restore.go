@@ -27,6 +27,7 @@ func (p *program) restoreCommand() *cli.Command {
 			namespaceFlag("the `NAMESPACE` of the snapshot"),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "overwrite", Usage: "replace TARGET if it is there; needed for a block device too"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "salvage", Usage: "go on over damaged or missing chunks: their ranges become zeros and are named; the exit code is 12 all the same"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-sync", Usage: "do not wait until a restored file is on disk: faster, but after a power cut it may be full of zeros"},
 			lockWaitFlag(),
 		},
 		Action: withArgs(args, p.restore),
@@ -53,7 +54,7 @@ func (p *program) restore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	options := datastore.RestoreOptions{Overwrite: c.Bool("overwrite"), Salvage: c.Bool("salvage")}
+	options := datastore.RestoreOptions{Overwrite: c.Bool("overwrite"), Salvage: c.Bool("salvage"), NoSync: c.Bool("no-sync")}
 	return p.restoreArchive(c.Context, ds, snapshot, name, c.Args().Get(2), options)
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -98,7 +99,7 @@ func (s *source) open(stdin io.Reader) error {
 			return errors.New("standard input is no file")
 		}
 		s.file, s.flow = f, true
-		return nil
+		return s.refuseNothing()
 	}
 	// Without O_NONBLOCK a FIFO would block here until somebody writes to it.
 	f, err := os.OpenFile(s.path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
@@ -109,6 +110,19 @@ func (s *source) open(stdin io.Reader) error {
 	return s.look()
 }
 
+// refuseNothing refuses standard input that was closed or led to the null device:
+// an empty archive that is taken for a backup is worse than none.
+func (s *source) refuseNothing() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return fmt.Errorf("standard input: %w", err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == unix.Mkdev(1, 3) {
+		return errors.New("standard input is closed or the null device: there is nothing to back up")
+	}
+	return nil
+}
+
 // look finds out what was opened.
 func (s *source) look() error {
 	info, err := s.file.Stat()
@@ -117,7 +131,8 @@ func (s *source) look() error {
 	}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
-		s.size = info.Size()
+		// Files of the kernel, as in /proc, say that they are empty and are not.
+		s.size, s.flow = info.Size(), info.Size() == 0
 	case mode.Type() == fs.ModeDevice:
 		s.size, err = s.file.Seek(0, io.SeekEnd)
 	case mode.Type() == fs.ModeNamedPipe:
@@ -154,5 +169,23 @@ func (s *source) reader(ctx context.Context) (io.ReadCloser, error) {
 	if s.flow {
 		return newFlowReader(ctx, s.file)
 	}
-	return io.NopCloser(io.NewSectionReader(s.file, 0, s.size)), nil
+	return io.NopCloser(&wholeReader{section: io.NewSectionReader(s.file, 0, s.size), path: s.path, size: s.size}), nil
+}
+
+// wholeReader reads a file up to the size that it had at first, and calls it an
+// error when the file ends before that.
+type wholeReader struct {
+	section *io.SectionReader
+	path    string
+	size    int64
+	read    int64
+}
+
+func (r *wholeReader) Read(p []byte) (int, error) {
+	n, err := r.section.Read(p)
+	r.read += int64(n)
+	if errors.Is(err, io.EOF) && r.read < r.size {
+		return n, fmt.Errorf("%q has become shorter than %d bytes while it was read", r.path, r.size)
+	}
+	return n, err
 }
