@@ -35,7 +35,6 @@ func archive(t testing.TB, name string) backupinfo.ArchiveName {
 func TestWhatIsBackedUpRestoresByteForByte(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
-		"empty":                         "str:",
 		"one byte":                      "const:7:1",
 		"all zeros":                     "zero:9M",
 		"not a whole number of chunks":  "xs64:1:9M+zero:8M+text:9:300000",

@@ -36,12 +36,18 @@ type worker struct {
 
 func newCrew(chunks *chunkstore.Store) *crew {
 	c := &crew{chunks: chunks, loader: chunks.NewLoader()}
-	// One more than there are cores: somebody always waits for the disk.
-	for range runtime.GOMAXPROCS(0) + 1 {
+	for range crewSize() {
 		c.workers = append(c.workers, &worker{crew: c, encoder: blob.NewEncoder()})
 	}
 	return c
 }
+
+// maxCrew bounds the workers of an operation, whose buffers are most of its memory:
+// with more of them it would no longer be less than 64 MiB.
+const maxCrew = 4
+
+// crewSize is one more than there are cores: somebody always waits for the disk.
+func crewSize() int { return min(runtime.GOMAXPROCS(0)+1, maxCrew) }
 
 // Close frees the coders.
 func (c *crew) Close() error {

@@ -26,11 +26,14 @@ func holdRecord(_ context.Context, args []string, pipe *helperproc.IO) error {
 	if args[1] == "exclusive" {
 		lock.Type = unix.F_WRLCK
 	}
-	if unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &lock) != nil {
+	switch err := unix.FcntlFlock(uintptr(fd), unix.F_SETLK, &lock); {
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EACCES):
 		pipe.Say("refused")
-		return nil
+	case err != nil:
+		return err
+	default:
+		pipe.Ready()
 	}
-	pipe.Ready()
 	_, err = pipe.Next()
 	return err
 }

@@ -139,7 +139,7 @@ func readGroup(root *os.File, group backupinfo.Group) (GroupInfo, error) {
 	info.Comment = firstLine(readNotes(dir))
 	times, broken, err := snapshotTimes(dir, group)
 	if err != nil {
-		return info, err
+		return info, notFound(err, "group", group.Dir()) // removed while we looked
 	}
 	for _, entry := range broken {
 		info.Err = errors.Join(info.Err, entry)
@@ -153,9 +153,11 @@ func readGroup(root *os.File, group backupinfo.Group) (GroupInfo, error) {
 		if !finished {
 			continue
 		}
-		info.LastBackup = time
-		info.Files, err = archiveNames(dir, time.String())
-		info.Err = errors.Join(info.Err, err)
+		files, err := archiveNames(dir, time.String())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed while we looked
+		}
+		info.LastBackup, info.Files, info.Err = time, files, errors.Join(info.Err, err)
 		break
 	}
 	return info, nil

@@ -116,8 +116,16 @@ func (x *indexFile) discard() {
 	_ = x.file.Discard()
 }
 
+// errEmpty refuses an archive without data. Its index would have a header and
+// nothing more, which the original's collection can't read: it then fails for the
+// whole store.
+var errEmpty = errors.New("there is no data, and an index of none would stop a server's garbage collection")
+
 // finishIndex gives the index its name, and the manifest its entry.
 func (w *SnapshotWriter) finishIndex(x *indexFile, header []byte, checksum digest.Digest, stats ArchiveStats) error {
+	if stats.Chunks == 0 {
+		return fmt.Errorf("archive %q: %w", x.name.Display(), errEmpty)
+	}
 	if err := x.entries.Flush(); err != nil {
 		return err
 	}

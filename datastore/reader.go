@@ -82,6 +82,18 @@ func (r *SnapshotReader) lock(ctx context.Context) error {
 		set.add(r.dir)
 	}
 	r.locks = set
+	if err != nil {
+		return err
+	}
+	return r.noticeReach()
+}
+
+// noticeReach tells a user whose lock excludes nobody on other hosts.
+func (r *SnapshotReader) noticeReach() error {
+	reach, err := flock.Reach(r.root)
+	if err == nil && !reach.Local && !r.store.opts.OnlyHost {
+		r.store.opts.Events.notice(r.snapshot.Dir(), "the lock on it reaches no other host, on a file system of type "+reach.Name, nil)
+	}
 	return err
 }
 

@@ -95,9 +95,23 @@ func findSnapshot(root *os.File, snapshot backupinfo.Snapshot) error {
 // lockForRemoval takes the locks that the state of the snapshot asks for, and
 // looks at that state again under them: a manifest or a protection may have come
 // in between.
-func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool) (*guards, error) {
+func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool) (set *guards, err error) {
+	for range attempts {
+		set, err = d.tryLockForRemoval(ctx, root, snapshot, force)
+		if !errors.Is(err, errCommitted) {
+			break
+		}
+	}
+	return set, err
+}
+
+// errCommitted says that a snapshot was finished between the look at it and its lock.
+var errCommitted = errors.New("has just been finished")
+
+func (d *Datastore) tryLockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool) (*guards, error) {
+	manifest := path.Join(snapshot.Dir(), backupinfo.ManifestName)
 	return d.acquire(ctx, func(set *guards) error {
-		finished, err := exists(root, path.Join(snapshot.Dir(), backupinfo.ManifestName))
+		finished, err := exists(root, manifest)
 		if err != nil {
 			return err
 		}
@@ -105,6 +119,9 @@ func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot 
 			if err := lockSnapshotForRemoval(set, root, snapshot, finished); err != nil {
 				return err
 			}
+		}
+		if now, err := exists(root, manifest); err != nil || now != finished {
+			return errors.Join(err, fmt.Errorf("snapshot %q %w", snapshot.Dir(), errCommitted))
 		}
 		if err := checkUnprotected(root, snapshot); err != nil {
 			return err
@@ -126,10 +143,14 @@ func lockSnapshotForRemoval(set *guards, root *os.File, snapshot backupinfo.Snap
 	if _, err := lockSnapshot(set, root, snapshot); err != nil {
 		return err
 	}
-	if finished {
-		return lockManifest(set, root, snapshot)
+	if !finished {
+		return nil
 	}
-	return nil
+	err := lockManifest(set, root, snapshot)
+	if errors.Is(err, beneath.ErrNotRegular) {
+		return nil // something was planted there, which nobody can rewrite
+	}
+	return err
 }
 
 func checkUnprotected(root *os.File, snapshot backupinfo.Snapshot) error {

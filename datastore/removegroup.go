@@ -217,6 +217,10 @@ func snapshotEntry(root *os.File, group backupinfo.Group, name string) (backupin
 		return 0, false, fmt.Errorf("%q is on a file system of its own: unmount it first", path.Join(group.Dir(), name))
 	}
 	time, err := backupinfo.ParseTime(name)
+	if err != nil && backupinfo.MatchTime(name) {
+		// It may be a snapshot to somebody else, with locks and a protection of its own.
+		return 0, false, fmt.Errorf("%q looks like a snapshot and is none: move it away first: %w", path.Join(group.Dir(), name), err)
+	}
 	return time, err == nil, nil
 }
 

@@ -100,7 +100,7 @@ func (r *restoration) verdict() error {
 
 func (r *restoration) allChunks(ctx context.Context, write func(ctx context.Context, p part) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	for range min(runtime.GOMAXPROCS(0), max(r.archive.index.Count(), 1)) {
+	for range min(runtime.GOMAXPROCS(0), maxCrew, max(r.archive.index.Count(), 1)) {
 		loader := r.archive.reader.chunks.NewLoader()
 		group.Go(func() error {
 			defer loader.Close() //nolint:errcheck // it only frees memory

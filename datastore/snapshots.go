@@ -68,6 +68,9 @@ func (d *Datastore) Snapshots(ctx context.Context, group backupinfo.Group) iter.
 
 func yieldSnapshots(ctx context.Context, dir *os.File, group backupinfo.Group, yield func(SnapshotInfo, error) bool) {
 	times, broken, err := snapshotTimes(dir, group)
+	if errors.Is(err, fs.ErrNotExist) {
+		return // removed while we looked
+	}
 	if err != nil {
 		yield(SnapshotInfo{}, &EntryError{Path: group.Dir(), Err: err})
 		return

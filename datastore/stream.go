@@ -16,6 +16,8 @@ const (
 	streamChunkSize = 4 << 20
 	// maxStreamChunk is the largest chunk that is cut then.
 	maxStreamChunk = 4 * streamChunkSize
+	// streamWorkers keep up with one goroutine that cuts. The chunks in their hands are large.
+	streamWorkers = 2
 	// readSize is how much is read of a stream at a time: little enough to stay in the cache until it is hashed.
 	readSize = 256 << 10
 )
@@ -75,7 +77,7 @@ func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line
 		defer close(cuts)
 		return cutter.run(ctx, feed.with(ctx))
 	})
-	for _, worker := range w.crew.workers[1:] { // one core is busy with cutting
+	for _, worker := range w.crew.workers[:streamWorkers] {
 		group.Go(func() error {
 			for c := range cuts {
 				stored, err := worker.store(ctx, c.data)
@@ -98,7 +100,7 @@ func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line
 // far as it is written to.
 func (c *crew) ring() chan []byte {
 	if c.buffers == nil {
-		c.buffers = make([][]byte, len(c.workers))
+		c.buffers = make([][]byte, streamWorkers+1)
 		for i := range c.buffers {
 			c.buffers[i] = make([]byte, 0, maxStreamChunk)
 		}

@@ -22,6 +22,9 @@ func (p *program) initCommand() *cli.Command {
 }
 
 func (p *program) initStore(c *cli.Context) error {
+	if c.Args().First() == "" {
+		return usageErrorf("the path is empty")
+	}
 	path, err := filepath.Abs(c.Args().First())
 	if err != nil {
 		return err
