@@ -105,16 +105,10 @@ func (d *Datastore) Backup(ctx context.Context, group backupinfo.Group, opts Bac
 
 // open opens what a writer needs and makes sure that it may write.
 func (w *SnapshotWriter) open(group backupinfo.Group) (err error) {
-	if w.root, err = w.store.openRoot(); err != nil {
-		return err
-	}
-	if err := w.store.changeable(w.root); err != nil {
+	if w.root, w.disk, err = w.store.openForChange(); err != nil {
 		return err
 	}
 	if err := checkNamespace(w.root, group.Namespace); err != nil {
-		return err
-	}
-	if w.disk, err = w.store.disk(w.root); err != nil {
 		return err
 	}
 	w.chunks, err = chunkstore.Open(w.root, chunkstore.Options{Disk: w.disk})

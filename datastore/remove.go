@@ -44,18 +44,11 @@ type RemovalReport struct {
 // After nil the removal is durable. After an error nothing has changed, or, where
 // the report names the snapshot, it is out of the tree and only its remains are left.
 func (d *Datastore) RemoveSnapshot(ctx context.Context, snapshot backupinfo.Snapshot, opts RemoveOptions) (report RemovalReport, err error) {
-	root, err := d.openRoot()
+	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err
 	}
 	defer root.Close()
-	if err := d.changeable(root); err != nil {
-		return report, err
-	}
-	disk, err := d.disk(root)
-	if err != nil {
-		return report, err
-	}
 	if err := findSnapshot(root, snapshot); err != nil {
 		return report, err
 	}

@@ -35,18 +35,11 @@ type RemoveGroupOptions struct {
 // With KeepProtected, and a protected snapshot, the others go one by one; the
 // report names what went and what stayed.
 func (d *Datastore) RemoveGroup(ctx context.Context, group backupinfo.Group, opts RemoveGroupOptions) (report RemovalReport, err error) {
-	root, err := d.openRoot()
+	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err
 	}
 	defer root.Close()
-	if err := d.changeable(root); err != nil {
-		return report, err
-	}
-	disk, err := d.disk(root)
-	if err != nil {
-		return report, err
-	}
 	if dir, err := openGroup(root, group); err != nil {
 		return report, err
 	} else if err := dir.Close(); err != nil {
