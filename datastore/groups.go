@@ -163,6 +163,24 @@ func readGroup(root *os.File, group backupinfo.Group) (GroupInfo, error) {
 	return info, nil
 }
 
+// withGroup opens the root and a group for the length of one look at it.
+func (d *Datastore) withGroup(ctx context.Context, group backupinfo.Group, look func(dir *os.File) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	root, err := d.openRoot()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir, err := openGroup(root, group)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return look(dir)
+}
+
 func openGroup(root *os.File, group backupinfo.Group) (*os.File, error) {
 	if err := checkNamespace(root, group.Namespace); err != nil {
 		return nil, err

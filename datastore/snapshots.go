@@ -50,19 +50,13 @@ type FileInfo struct {
 // read as a snapshot. Broken and unfinished snapshots are listed like the others.
 func (d *Datastore) Snapshots(ctx context.Context, group backupinfo.Group) iter.Seq2[SnapshotInfo, error] {
 	return func(yield func(SnapshotInfo, error) bool) {
-		root, err := d.openRoot()
+		err := d.withGroup(ctx, group, func(dir *os.File) error {
+			yieldSnapshots(ctx, dir, group, yield)
+			return nil
+		})
 		if err != nil {
 			yield(SnapshotInfo{}, err)
-			return
 		}
-		defer root.Close()
-		dir, err := openGroup(root, group)
-		if err != nil {
-			yield(SnapshotInfo{}, err)
-			return
-		}
-		defer dir.Close()
-		yieldSnapshots(ctx, dir, group, yield)
 	}
 }
 
@@ -103,51 +97,32 @@ func yieldSnapshots(ctx context.Context, dir *os.File, group backupinfo.Group, y
 }
 
 // Snapshot tells about one snapshot.
-func (d *Datastore) Snapshot(ctx context.Context, snapshot backupinfo.Snapshot) (SnapshotInfo, error) {
-	if err := ctx.Err(); err != nil {
-		return SnapshotInfo{}, err
-	}
-	root, err := d.openRoot()
-	if err != nil {
-		return SnapshotInfo{}, err
-	}
-	defer root.Close()
-	dir, err := openGroup(root, snapshot.Group)
-	if err != nil {
-		return SnapshotInfo{}, err
-	}
-	defer dir.Close()
-	manifests := newManifestReader()
-	defer manifests.Close()
-	info, err := manifests.snapshot(dir, snapshot)
-	if errors.Is(err, fs.ErrNotExist) {
-		return info, &NotFoundError{Kind: "snapshot", Name: snapshot.Dir()}
-	}
-	info.Owner, _ = readOwner(dir)
+func (d *Datastore) Snapshot(ctx context.Context, snapshot backupinfo.Snapshot) (info SnapshotInfo, err error) {
+	err = d.withGroup(ctx, snapshot.Group, func(dir *os.File) error {
+		manifests := newManifestReader()
+		defer manifests.Close()
+		info, err = manifests.snapshot(dir, snapshot)
+		if err != nil {
+			return notFound(err, "snapshot", snapshot.Dir())
+		}
+		info.Owner, _ = readOwner(dir)
+		return nil
+	})
 	return info, err
 }
 
 // Latest finds the newest finished snapshot of a group. A newer one that can't be
 // looked at is an error.
-func (d *Datastore) Latest(ctx context.Context, group backupinfo.Group) (backupinfo.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return backupinfo.Snapshot{}, err
-	}
-	root, err := d.openRoot()
-	if err != nil {
-		return backupinfo.Snapshot{}, err
-	}
-	defer root.Close()
-	dir, err := openGroup(root, group)
-	if err != nil {
-		return backupinfo.Snapshot{}, err
-	}
-	defer dir.Close()
-	times, _, err := snapshotTimes(dir, group)
-	if err != nil {
-		return backupinfo.Snapshot{}, err
-	}
-	return latest(dir, group, times)
+func (d *Datastore) Latest(ctx context.Context, group backupinfo.Group) (snapshot backupinfo.Snapshot, err error) {
+	err = d.withGroup(ctx, group, func(dir *os.File) error {
+		times, _, err := snapshotTimes(dir, group)
+		if err != nil {
+			return err
+		}
+		snapshot, err = latest(dir, group, times)
+		return err
+	})
+	return snapshot, err
 }
 
 // latest looks from the newest on. One that can't be looked at ends the search:
