@@ -469,7 +469,13 @@ func TestAddFileRefusesWhatMustNotBeCreated(t *testing.T) {
 	m.SetSignature([32]byte{1})
 	before := mustMarshal(t, m)
 	for _, bad := range []File{
-		{}, {Name: "x"}, {Name: "../x.blob"}, {Name: "a b.blob"}, {Name: `a".blob`}, {Name: ManifestName}, {Name: "a.img.fidx"},
+		{},
+		{Name: "x"},
+		{Name: "../x.blob"},
+		{Name: "a b.blob"},
+		{Name: `a".blob`},
+		{Name: ManifestName},
+		{Name: "a.img.fidx"},
 		{Name: "c.blob", CryptMode: "signed"},
 	} {
 		if err := m.AddFile(bad); err == nil || mustMarshal(t, m) != before {

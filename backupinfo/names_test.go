@@ -98,8 +98,16 @@ func TestNamespaceContainsOnlyWhatIsWithin(t *testing.T) {
 		outer, inner string
 		want         bool
 	}{
-		{"", "", true}, {"", "a/b", true}, {"a", "a", true}, {"a", "a/b", true}, {"a", "a/b/c", true},
-		{"a", "", false}, {"a", "ab", false}, {"a", "b/a", false}, {"a/b", "a", false}, {"a", "a-b", false},
+		{"", "", true},
+		{"", "a/b", true},
+		{"a", "a", true},
+		{"a", "a/b", true},
+		{"a", "a/b/c", true},
+		{"a", "", false},
+		{"a", "ab", false},
+		{"a", "b/a", false},
+		{"a/b", "a", false},
+		{"a", "a-b", false},
 	} {
 		if got := (Namespace{c.outer}).Contains(Namespace{c.inner}); got != c.want {
 			t.Errorf("%q contains %q: %v", c.outer, c.inner, got)

@@ -109,8 +109,18 @@ func TestWithoutAnyOptionNothingIsAsked(t *testing.T) {
 	}
 	day := Span{Days: 1}
 	for _, o := range []KeepOptions{
-		{Last: 1}, {Hourly: 1}, {Daily: 1}, {Weekly: 1}, {Monthly: 1}, {Yearly: 1}, {Within: day}, {WithinHourly: day}, {WithinDaily: day},
-		{WithinWeekly: day}, {WithinMonthly: day}, {WithinYearly: day},
+		{Last: 1},
+		{Hourly: 1},
+		{Daily: 1},
+		{Weekly: 1},
+		{Monthly: 1},
+		{Yearly: 1},
+		{Within: day},
+		{WithinHourly: day},
+		{WithinDaily: day},
+		{WithinWeekly: day},
+		{WithinMonthly: day},
+		{WithinYearly: day},
 	} {
 		if !o.Keeps() {
 			t.Errorf("%+v does not keep", o)

@@ -119,7 +119,9 @@ func TestSeveralFramesDecodeAsOne(t *testing.T) {
 	dec := blob.NewDecoder()
 	defer dec.Close()
 	parts := [][]byte{
-		goldenspec.Bytes(t, "text:1:300000"), goldenspec.Bytes(t, "xs64:1:300000"), {}, make([]byte, 300000),
+		goldenspec.Bytes(t, "text:1:300000"), goldenspec.Bytes(t, "xs64:1:300000"),
+		{},
+		make([]byte, 300000),
 		goldenspec.Bytes(t, "rep:1:512:1M"), []byte("end"),
 	}
 	skippable := []byte{0x5f, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3}

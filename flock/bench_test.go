@@ -65,6 +65,7 @@ func bare(dirfd int, name string, flags int) error {
 }
 
 func against(b *testing.B, bare, ours func() error) {
+	b.Helper()
 	const turn = 50
 	fastest := func(old time.Duration, do func() error) time.Duration {
 		start := time.Now()

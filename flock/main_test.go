@@ -42,8 +42,8 @@ func roleLock(_ context.Context, args []string, c *helperproc.IO) error {
 		return err
 	}
 	c.Ready()
-	if _, err := c.Next(); err != io.EOF {
-		return fmt.Errorf("next: %v", err)
+	if _, err := c.Next(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("next: %w", err)
 	}
 	return g.Close()
 }
@@ -53,8 +53,11 @@ func roleLock(_ context.Context, args []string, c *helperproc.IO) error {
 func roleTry(ctx context.Context, args []string, c *helperproc.IO) error {
 	for c.Ready(); ; {
 		line, err := c.Next()
-		if err != nil {
+		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		if err != nil {
+			return err
 		}
 		try := func() (io.Closer, error) { return take[args[0]](Ref{Name: args[1]}) }
 		g, err := try()

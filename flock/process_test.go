@@ -82,6 +82,7 @@ func TestForeignProgramAndWeExcludeEachOther(t *testing.T) {
 func TestInheritedLock(t *testing.T) {
 	t.Parallel()
 	start := func(t *testing.T) (string, *ExclusiveGuard, *helperproc.Proc) {
+		t.Helper()
 		name := newDir(t)
 		g := must(t, TryExclusive, Ref{Name: name})
 		p := helperproc.StartWith(t, helperproc.Options{ExtraFiles: []*os.File{g.File()}}, "keep")

@@ -57,11 +57,11 @@ func TestLastAttemptIsWhenTheTimeIsOver(t *testing.T) {
 			reports := 0
 			w := Wait{Timeout: timeout, Busy: func(err error) {
 				reports++
-				if len(*calls) != 1 || err != errBusy {
+				if len(*calls) != 1 || !errors.Is(err, errBusy) {
 					t.Errorf("Busy after %d attempts with %v", len(*calls), err)
 				}
 			}}
-			if err := w.Do(t.Context(), try); err != errBusy {
+			if err := w.Do(t.Context(), try); !errors.Is(err, errBusy) {
 				t.Errorf("Do = %v, want %v", err, errBusy)
 			}
 			if last := (*calls)[len(*calls)-1]; last != timeout || reports != 1 {

@@ -88,8 +88,14 @@ func TestDynamicEndsMustGrow(t *testing.T) {
 		end uint64
 		ok  bool
 	}{
-		{0, false}, {10, true}, {10, false}, {9, false}, {11, true}, {math.MaxUint64, false},
-		{12 + index.MaxChunkSize, false}, {11 + index.MaxChunkSize, true},
+		{0, false},
+		{10, true},
+		{10, false},
+		{9, false},
+		{11, true},
+		{math.MaxUint64, false},
+		{12 + index.MaxChunkSize, false},
+		{11 + index.MaxChunkSize, true},
 	} {
 		before := w.Size()
 		err := w.Add(c.end, numbered(0))

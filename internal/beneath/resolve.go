@@ -47,13 +47,13 @@ func openBelow(dirfd int, name string, flag int, perm uint32) (int, error) {
 		return openPart(dirfd, name, flag, perm)
 	}
 	fd, err := openKernel(dirfd, name, flag, perm)
-	switch {
-	case err == unix.ENOSYS, err == unix.EPERM, err == unix.ENOTDIR:
+	switch err {
+	case unix.ENOSYS, unix.EPERM, unix.ENOTDIR:
 		// An old kernel, or a container's filter that answers EPERM for calls
 		// that it does not know, or a link where a directory was asked for. An
 		// error that was meant is met again by the walk.
 		return openWalk(dirfd, name, flag, perm)
-	case err == unix.ELOOP:
+	case unix.ELOOP:
 		return -1, ErrSymlink
 	}
 	return fd, err

@@ -19,6 +19,7 @@ func ExampleMain() {
 		helperproc.Main(m, map[string]helperproc.Role{"hold": hold})
 	}
 	_ = func(t *testing.T) { // a test
+		t.Helper()
 		p := helperproc.Start(t, "hold", "vm/100")
 		p.Expect("holding vm/100")
 		p.WaitReady()

@@ -25,7 +25,7 @@ func echo(ctx context.Context, args []string, c *IO) error {
 	c.Ready()
 	for {
 		line, err := c.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			<-ctx.Done() // the end of the input cancels it
 			c.Say("input ended")
 			return nil
