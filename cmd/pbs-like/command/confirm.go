@@ -19,8 +19,8 @@ type question struct {
 	answered bool // --yes
 }
 
-// ask makes sure that there is a way to get an answer, before any work is done.
-func (p *program) question(c *cli.Context) (question, error) {
+// newQuestion makes sure that there is a way to get an answer, before any work is done.
+func (p *program) newQuestion(c *cli.Context) (question, error) {
 	q := question{p: p, answered: c.Bool(flagYes)}
 	if !q.answered && !c.Bool(flagDryRun) && !p.isInteractive() {
 		return q, usageErrorf("nothing is removed without being asked for, and there is no terminal to ask on: use --%s", flagYes)

@@ -42,7 +42,7 @@ func terminal(t *testing.T) (user, tty *os.File) {
 func newQuestion(t *testing.T, streams Streams) question {
 	t.Helper()
 	p := newProgram(streams)
-	q, err := p.question(cli.NewContext(nil, nil, &cli.Context{Context: t.Context()}))
+	q, err := p.newQuestion(cli.NewContext(nil, nil, &cli.Context{Context: t.Context()}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,13 +97,14 @@ func TestTheTerminalIsAskedBeforeARemoval(t *testing.T) {
 	if err := os.WriteFile(source, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	backup := []string{"pbs-like", "backup", "a.conf:" + source, "--backup-id", "x", "--datastore", store}
+	backup := []string{"pbs-like", "backup", "a.conf:" + source, "--backup-id", "x", "--backup-time", "2026-01-15T03:00:00Z", "--datastore", store}
 	if code := Run(t.Context(), backup, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}); code != 0 {
 		t.Fatalf("backup: exit code %d", code)
 	}
 	group := filepath.Join(store, "host", "x")
+	want := "Remove group host/x (1 snapshot; 2026-01-15T03:00:00Z) from " + store + "? [y/N] "
 	code, shown := removeOnTerminal(t, store, "n\n")
-	if _, err := os.Stat(group); code != exitFailed || err != nil || !strings.Contains(shown, "Remove 1 group, 1 snapshot?") {
+	if _, err := os.Stat(group); code != exitFailed || err != nil || !strings.Contains(shown, want) {
 		t.Errorf("answer no: exit code %d, %v, %q", code, err, shown)
 	}
 	code, _ = removeOnTerminal(t, store, "y\n")

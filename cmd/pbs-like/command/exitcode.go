@@ -36,9 +36,9 @@ func exitCodes() []exitCodeMeaning {
 		{exitUsage, "the command line cannot be carried out as it stands; nothing was done"},
 		{exitPartly, "done in part: something was kept or could not be read, and the output names it"},
 		{exitNotFound, "no such datastore, namespace, group, snapshot or archive"},
-		{exitLocked, "in use: somebody holds a lock, and the message says who"},
+		{exitLocked, "in use: somebody holds a lock, and the message says who; or unfinished, and presumably in use"},
 		{exitCorrupt, "stored data is damaged"},
-		{exitProtected, "protected, or owned by somebody else"},
+		{exitProtected, "protected, or the group or the store is owned by somebody else"},
 		{exitLockLost, "a lock was lost while it was held; what was begun was given up"},
 		{exitInterrupted, "interrupted by a signal, after cleaning up"},
 	}
@@ -46,6 +46,10 @@ func exitCodes() []exitCodeMeaning {
 
 // errPartly means that a command did a part of what was asked.
 var errPartly = errors.New("done in part")
+
+// errPresumablyInUse marks the refusal to remove a snapshot whose writer may be at
+// work, with locks that can't be seen. It adds nothing to the message.
+var errPresumablyInUse = errors.New("")
 
 // exitCode is the table from errors to exit codes. Where an error is of several
 // classes the first in this list counts: what the caller has to do something
@@ -64,11 +68,11 @@ func exitCode(ctx context.Context, err error) int {
 		return exitLockLost
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, flock.ErrLocked):
+	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse):
 		return exitLocked
 	case errors.Is(err, datastore.ErrCorrupt):
 		return exitCorrupt
-	case errors.Is(err, datastore.ErrProtected), errors.Is(err, datastore.ErrNotOwner):
+	case errors.Is(err, datastore.ErrProtected), errors.Is(err, datastore.ErrNotOwner), errors.Is(err, datastore.ErrWrongUser):
 		return exitProtected
 	case errors.Is(err, datastore.ErrNotFound), errors.Is(err, datastore.ErrNotDatastore):
 		return exitNotFound

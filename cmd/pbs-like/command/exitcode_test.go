@@ -23,7 +23,8 @@ func TestExitCodes(t *testing.T) {
 		{"anything", errors.New("x"), 1},
 		{"a source file that is missing is no object of the store", fs.ErrNotExist, 1},
 		{"data that needs a key", blob.ErrNeedKey, 1},
-		{"unfinished", datastore.ErrUnfinished, 1},
+		{"unfinished, and read", datastore.ErrUnfinished, 1},
+		{"unfinished, and to be removed", fmt.Errorf("%w%w", datastore.ErrUnfinished, errPresumablyInUse), 11},
 		{"older", datastore.ErrOlder, 1},
 		{"exists", datastore.ErrExists, 1},
 		{"shared store", datastore.ErrSharedStore, 1},
@@ -38,6 +39,7 @@ func TestExitCodes(t *testing.T) {
 		{"a missing chunk is damage", fmt.Errorf("%w: %w", datastore.ErrCorrupt, fs.ErrNotExist), 12},
 		{"protected", &datastore.ProtectedError{}, 13},
 		{"owner", datastore.ErrNotOwner, 13},
+		{"owner of the store", fmt.Errorf("x: %w", datastore.ErrWrongUser), 13},
 		{"lock lost", fmt.Errorf("x: %w", flock.ErrChanged), 14},
 		{"cancelled", context.Canceled, 130},
 	}

@@ -4,14 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 )
 
-// removal removes something, or with dryRun only checks that it could.
-type removal func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error)
+// removal is what a removing command does.
+type removal struct {
+	// run removes something, or with dryRun only checks that it could.
+	run func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error)
+	// describe says what a plan would remove, as the end of "Remove ".
+	describe func(plan datastore.RemovalReport) string
+}
 
 // remove is what the removing commands have in common: find out what would go,
 // ask, do it, and say what went and what stayed.
@@ -20,7 +28,7 @@ func (p *program) remove(c *cli.Context, remove removal) error {
 	if err != nil {
 		return err
 	}
-	question, err := p.question(c)
+	question, err := p.newQuestion(c)
 	if err != nil {
 		return err
 	}
@@ -30,16 +38,27 @@ func (p *program) remove(c *cli.Context, remove removal) error {
 	}
 	dryRun := c.Bool(flagDryRun)
 	if !dryRun && !question.answered {
-		plan, err := remove(c.Context, ds, true)
+		plan, err := remove.tried(c.Context, ds, true)
 		if err == nil {
-			err = question.confirm(c.Context, "Remove "+counts(plan)+"?")
+			err = question.confirm(c.Context, "Remove "+remove.describe(plan)+" from "+ds.Path()+"?")
 		}
 		if err != nil {
 			return err
 		}
 	}
-	report, err := remove(c.Context, ds, dryRun)
+	report, err := remove.tried(c.Context, ds, dryRun)
 	return p.concludeRemoval(format, dryRun, report, err)
+}
+
+// tried runs the removal. Snapshots are reported oldest first.
+func (r removal) tried(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error) {
+	report, err := r.run(ctx, ds, dryRun)
+	slices.SortFunc(report.Snapshots, backupinfo.Snapshot.Compare)
+	slices.SortFunc(report.Protected, backupinfo.Snapshot.Compare)
+	if errors.Is(err, datastore.ErrUnfinished) {
+		err = fmt.Errorf("%w%w", err, errPresumablyInUse)
+	}
+	return report, err
 }
 
 // concludeRemoval prints the report, also after an error: something may be gone already.
@@ -60,15 +79,16 @@ func (p *program) concludeRemoval(format outputFormat, dryRun bool, report datas
 }
 
 type removalJSON struct {
-	Protected int `json:"protected-snapshots"`
-	Groups    int `json:"removed-groups"`
-	Snapshots int `json:"removed-snapshots"`
+	DryRun    bool `json:"dry-run,omitempty"`
+	Protected int  `json:"protected-snapshots"`
+	Groups    int  `json:"removed-groups"`
+	Snapshots int  `json:"removed-snapshots"`
 }
 
 func (p *program) printRemoval(format outputFormat, dryRun bool, r datastore.RemovalReport) error {
 	if format != formatText {
 		p.progress.finish()
-		return writeJSON(p.out, removalJSON{len(r.Protected), len(r.Groups), len(r.Snapshots)}, format == formatJSONPretty)
+		return writeJSON(p.out, removalJSON{dryRun, len(r.Protected), len(r.Groups), len(r.Snapshots)}, format == formatJSONPretty)
 	}
 	return p.summary(removalLines(dryRun, r)...)
 }
@@ -108,9 +128,38 @@ func counts(r datastore.RemovalReport) string {
 	return text
 }
 
+// describeGroup says what goes with a group, or of it when something is kept.
+func describeGroup(g backupinfo.Group, plan datastore.RemovalReport) string {
+	name := "group " + withNamespace(g.Namespace, g.String())
+	count, when := plural(len(plan.Snapshots), "snapshot"), span(plan.Snapshots)
+	if kept := len(plan.Protected); kept > 0 {
+		return fmt.Sprintf("%s of %s (keeping %s%s)", count, name, plural(kept, "protected snapshot"), when)
+	}
+	if len(plan.Other) > 0 {
+		when += ", " + plural(len(plan.Other), "unknown entry")
+	}
+	return fmt.Sprintf("%s (%s%s)", name, count, when)
+}
+
+// span is from when to when snapshots are, which stand oldest first.
+func span(snapshots []backupinfo.Snapshot) string {
+	switch n := len(snapshots); n {
+	case 0:
+		return ""
+	case 1:
+		return "; " + snapshots[0].Time.String()
+	default:
+		return fmt.Sprintf("; oldest %v, newest %v", snapshots[0].Time, snapshots[n-1].Time)
+	}
+}
+
+// plural counts things. A noun that ends with "ry" is one like entry.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
+	}
+	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
+		return fmt.Sprintf("%d %sries", n, stem)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -16,12 +16,13 @@ func (p *program) removeGroupCommand(name string) *cli.Command {
 		ArgsUsage: args,
 		Description: "Removes all or nothing: where one snapshot is in use or protected, it is refused and names what stands\n" +
 			"in the way. With --keep-protected the others go and the protected ones stay, with the group; the exit\n" +
-			"code is then 3. The data stays in the store until a garbage collection.",
+			"code is then 3. The data stays in the store until a garbage collection.\n\n" + unfinishedRule,
 		Flags: []cli.Flag{
 			namespaceFlag("the `NAMESPACE` of the group"),
 			dryRunFlag(),
 			yesFlag(),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-protected", Usage: "keep the protected snapshots and remove the others"},
+			forceFlag("protected snapshots stay"),
 			lockWaitFlag(),
 			formatFlag(),
 		},
@@ -34,8 +35,11 @@ func (p *program) removeGroup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	keep := c.Bool("keep-protected")
-	return p.remove(c, func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error) {
-		return ds.RemoveGroup(ctx, group, datastore.RemoveGroupOptions{DryRun: dryRun, KeepProtected: keep})
+	keep, force := c.Bool("keep-protected"), c.Bool("force")
+	return p.remove(c, removal{
+		run: func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error) {
+			return ds.RemoveGroup(ctx, group, datastore.RemoveGroupOptions{DryRun: dryRun, KeepProtected: keep, Force: force})
+		},
+		describe: func(plan datastore.RemovalReport) string { return describeGroup(group, plan) },
 	})
 }
