@@ -42,6 +42,7 @@ type program struct {
 	progress *progress
 	log      zerolog.Logger
 	settings settings
+	line     line // the command line
 }
 
 // outputBuffer is large, for listings are long and each row is short.
@@ -64,12 +65,12 @@ func (p *program) run(ctx context.Context, args []string) error {
 	}
 	app := p.app()
 	words := newWords(app.Commands, app.Flags)
-	line, err := words.sort(args[min(1, len(args)):])
-	if err != nil {
-		p.logAsAsked(line)
+	var err error
+	if p.line, err = words.sort(args[min(1, len(args)):]); err != nil {
+		p.logAsAsked(p.line)
 		return err
 	}
-	return app.RunContext(ctx, line.canonical())
+	return app.RunContext(ctx, p.line.canonical())
 }
 
 // app is the tree of commands, made anew for each run.

@@ -1,8 +1,11 @@
 package command
 
 import (
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -106,8 +109,11 @@ func looksLikeFlag(word string) bool { return len(word) > 1 && word[0] == '-' }
 func (w *words) readFlag(word string) error {
 	name, value, hasValue := strings.Cut(strings.TrimPrefix(word[1:], "-"), "=")
 	flag := w.known[name]
-	if flag == nil {
-		return usageErrorf("unknown flag %q%s", spellFlag(name), w.suggestFlag(name))
+	switch {
+	case flag == nil && w.isBundle(word):
+		return w.readBundle(word)
+	case flag == nil:
+		return w.unknownFlag(name)
 	}
 	if slices.Contains(helpFlag().Names(), name) {
 		w.help = true
@@ -120,6 +126,32 @@ func (w *words) readFlag(word string) error {
 	}
 	w.flags = append(w.flags, given)
 	return nil
+}
+
+// isBundle tells several switches of one letter in one word.
+func (w *words) isBundle(word string) bool {
+	for _, letter := range word[1:] {
+		if flag := w.known[string(letter)]; flag == nil || takesValue(flag) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *words) readBundle(word string) error {
+	for _, letter := range word[1:] {
+		if err := w.readFlag("-" + string(letter)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *words) unknownFlag(name string) error {
+	if why := flagsToCome()[name]; why != "" {
+		return usageErrorf("no flag %q: %s", spellFlag(name), why)
+	}
+	return usageErrorf("unknown flag %q%s", spellFlag(name), w.suggestFlag(name))
 }
 
 func spellFlag(name string) string {
@@ -137,7 +169,7 @@ func takesValue(flag cli.Flag) bool {
 func (w *words) readCommand(word string) error {
 	i := slices.IndexFunc(w.commands, func(c *cli.Command) bool { return c.HasName(word) })
 	if i < 0 {
-		return usageErrorf("unknown command %q%s", w.spelled(word), suggest(word, commandNames(w.commands)))
+		return w.unknownCommand(word)
 	}
 	c := w.commands[i]
 	if c.Name == helpName {
@@ -147,6 +179,13 @@ func (w *words) readCommand(word string) error {
 	w.path = append(w.path, c)
 	w.commands = c.Subcommands
 	return nil
+}
+
+func (w *words) unknownCommand(word string) error {
+	if why := commandsToCome()[w.spelled(word)]; why != "" {
+		return usageErrorf("no command %q: %s", w.spelled(word), why)
+	}
+	return usageErrorf("unknown command %q%s", w.spelled(word), suggest(word, commandNames(w.commands)))
 }
 
 // spelled is the name of a command with its parents.
@@ -166,12 +205,40 @@ func (w *words) check() error {
 	if w.help {
 		return nil
 	}
-	for _, given := range w.flags {
+	for i, given := range w.flags {
 		if !given.global && !hasFlag(w.commandFlags(), given.name) {
-			return usageErrorf("command %q has no flag --%s%s", w.spelled(), given.name, w.suggestFlag(given.name))
+			return usageErrorf("command %q has no flag %s%s", w.spelled(), spellFlag(given.name), w.suggestFlag(given.name))
+		}
+		if err := w.checkValue(&w.flags[i]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkValue looks at values of which the flag library says too little, and turns
+// --repository into --datastore.
+func (w *words) checkValue(given *givenFlag) error {
+	if _, ok := w.known[given.name].(*cli.DurationFlag); ok {
+		return checkDuration(*given)
+	}
+	if given.name == flagRepository {
+		if !filepath.IsAbs(given.value) {
+			return usageErrorf("--%s %q is no absolute path; a server can't be used, only the directory of a datastore", given.name, given.value)
+		}
+		given.name = flagDatastore
+	}
+	return nil
+}
+
+func checkDuration(given givenFlag) error {
+	if _, err := time.ParseDuration(given.value); err == nil {
+		return nil
+	}
+	if _, err := strconv.ParseFloat(given.value, 64); err == nil {
+		return usageErrorf("--%s %s needs a unit: %ss or %sm", given.name, given.value, given.value, given.value)
+	}
+	return usageErrorf("--%s %q: must be a time with its unit, such as 90s or 2h", given.name, given.value)
 }
 
 func (w *words) commandFlags() []cli.Flag {
@@ -185,15 +252,19 @@ func hasFlag(flags []cli.Flag, name string) bool {
 	return slices.ContainsFunc(flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 }
 
+// suggestFlag guesses long names only: one letter is near to everything.
 func (w *words) suggestFlag(name string) string {
+	if len(name) == 1 {
+		return ""
+	}
 	candidates := append(slices.Clone(w.globals), w.commandFlags()...)
 	var names []string
 	for _, f := range candidates {
 		for _, n := range f.Names() {
-			names = append(names, "--"+n)
+			names = append(names, spellFlag(n))
 		}
 	}
-	return suggest("--"+name, names)
+	return suggest(spellFlag(name), names)
 }
 
 // canonical writes the line as the flag library reads it: each command's flags

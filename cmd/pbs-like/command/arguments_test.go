@@ -72,6 +72,8 @@ func TestWhatLooksLikeAFlagIsNeverAnArgument(t *testing.T) {
 		{"remove-group vm/100 -5", `unknown flag "-5"`},
 		{"remove-group vm/100 --=x", `unknown flag`},
 		{"--nonsense", `unknown flag "--nonsense"`},
+		{"list -n", `command "list" has no flag -n`},
+		{"remove-group -nx vm/1", `unknown flag "--nx"`},
 		{"list --dry-run", `command "list" has no flag --dry-run`},
 		{"--dry-run list", `command "list" has no flag --dry-run`},
 		{"snapshot --force list", `command "snapshot list" has no flag --force`},
@@ -125,9 +127,12 @@ func namesOf(w *words) []string {
 
 func TestShortFlags(t *testing.T) {
 	t.Parallel()
-	got, err := sorted(t, "remove-group", "vm/1", "-n", "-q", "-y")
-	if want := strings.Fields("--q remove-group --n --y -- vm/1"); err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %q, %v, want %q", got, err, want)
+	want := strings.Fields("--q remove-group --n --y -- vm/1")
+	for _, flags := range []string{"-n -q -y", "-nqy", "-nq -y"} {
+		got, err := sorted(t, append([]string{"remove-group", "vm/1"}, strings.Fields(flags)...)...)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, %v, want %q", flags, got, err, want)
+		}
 	}
 }
 

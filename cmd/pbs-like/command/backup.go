@@ -30,8 +30,14 @@ func (p *program) backupCommand() *cli.Command {
 			&cli.StringFlag{Name: "backup-id", Usage: "`ID` of the group; for the type host the host's name serves"},
 			&cli.StringFlag{Name: "backup-time", Usage: "`TIME` of the snapshot, as RFC 3339 or as seconds since 1970; else now"},
 			namespaceFlag("the `NAMESPACE` of the group"),
-			&cli.StringFlag{Name: "base", Value: "auto", Usage: "the `SNAPSHOT` whose chunks are known already; \"none\", or \"auto\" for the newest finished one that has not failed a verification"},
-			&cli.StringFlag{Name: "owner", Value: string(backupinfo.DefaultOwner), Usage: "`USER` who makes the backup; a group that belongs to somebody else is refused"},
+			&cli.StringFlag{
+				Name: "base", Value: "auto",
+				Usage: "the `SNAPSHOT` whose chunks are known already; \"none\", or \"auto\" for the newest finished one that has not failed a verification",
+			},
+			&cli.StringFlag{
+				Name: "owner", Value: string(backupinfo.DefaultOwner),
+				Usage: "`USER` who makes the backup; a group that belongs to somebody else is refused",
+			},
 			&cli.StringFlag{Name: "notes", Usage: "`TEXT` to be kept with the snapshot"},
 			lockWaitFlag(),
 			formatFlag(),

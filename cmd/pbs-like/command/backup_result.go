@@ -29,7 +29,8 @@ func (p *program) printBackup(format outputFormat, r backupResult) error {
 func archiveLine(a datastore.ArchiveStats) string {
 	text := fmt.Sprintf("%s: %s", displayName(a.Name), humanize.IBytes(a.Size))
 	if a.Chunks > 0 {
-		text += fmt.Sprintf(" in %s, %d reused (%s, %.0f %%)", plural(a.Chunks, "chunk"), a.ReusedChunks, humanize.IBytes(a.ReusedBytes), percent(a.ReusedBytes, a.Size))
+		reused := fmt.Sprintf("%d reused (%s, %.0f %%)", a.ReusedChunks, humanize.IBytes(a.ReusedBytes), percent(a.ReusedBytes, a.Size))
+		text += " in " + plural(a.Chunks, "chunk") + ", " + reused
 	}
 	return text + fmt.Sprintf(", %s written in %v", humanize.IBytes(a.WrittenBytes), a.Duration.Round(time.Millisecond))
 }

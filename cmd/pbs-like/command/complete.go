@@ -142,7 +142,9 @@ func visibleNames(commands []*cli.Command) []string {
 func (c *completer) flagNames() completions {
 	var names []string
 	for _, f := range append(slices.Clone(c.commandFlags()), c.globals...) {
-		names = append(names, "--"+f.Names()[0])
+		if name := "--" + f.Names()[0]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
 	return completions{todo: "-", words: names}
 }
@@ -151,7 +153,7 @@ func (c *completer) flagNames() completions {
 func (c *completer) flagValue(ctx context.Context, flag, prefix, word string) completions {
 	answer := completions{todo: "-"}
 	switch flag {
-	case "datastore":
+	case flagDatastore, flagRepository:
 		answer.todo = "dirs"
 	case flagNamespace:
 		answer.words = c.namespaces(ctx)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -12,7 +13,7 @@ import (
 
 // store opens the datastore that the line so far would use, or gives nil.
 func (c *completer) store() *datastore.Datastore {
-	given := settings{datastore: c.value("datastore")}
+	given := settings{datastore: cmp.Or(c.value(flagDatastore), c.value(flagRepository))}
 	if given.datastore == "" {
 		given.datastore = os.Getenv(envDatastore)
 	}

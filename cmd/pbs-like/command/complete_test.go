@@ -52,6 +52,8 @@ func TestCompletionOfWordsThatNeedNoStore(t *testing.T) {
 		{"list --output-format j", "- json json-pretty"},
 		{"list --output-format=json-", "- --output-format=json-pretty"},
 		{"list --data", "- --datastore"},
+		{"list --he", "- --help"},
+		{"--repository _", "dirs"},
 		{"--datastore _", "dirs"},
 		{"backup --backup-type v", "- vm"},
 		{"backup disk.img:/sr", "files"},

@@ -8,13 +8,13 @@ import (
 )
 
 func (p *program) filesCommand(name string) *cli.Command {
-	const args = "SNAPSHOT"
+	const args = "SNAPSHOT|GROUP"
 	return &cli.Command{
 		Name:      name,
 		Usage:     "list the archives of a snapshot",
 		ArgsUsage: args,
 		Description: "Lists the archives with their sizes, as the manifest gives them: for an image or a stream the bytes\n" +
-			"that it describes, for a blob the bytes as stored.",
+			"that it describes, for a blob the bytes as stored. Of a GROUP it takes the newest finished snapshot.",
 		Flags:  []cli.Flag{namespaceFlag("the `NAMESPACE` of the snapshot"), formatFlag()},
 		Action: withArgs(args, p.files),
 	}
@@ -25,13 +25,20 @@ func (p *program) files(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := snapshotArg(c, 0)
+	object, err := objectArg(c, 0)
 	if err != nil {
 		return err
 	}
 	ds, err := p.open(c)
 	if err != nil {
 		return err
+	}
+	snapshot, err := snapshotOf(c.Context, ds, object)
+	if err != nil {
+		return err
+	}
+	if _, named := object.Snapshot(); !named {
+		p.log.Info().Msg("newest finished snapshot: " + withNamespace(snapshot.Group.Namespace, snapshot.String()))
 	}
 	info, err := ds.Snapshot(c.Context, snapshot)
 	if err != nil {

@@ -27,9 +27,19 @@ type settings struct {
 
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "datastore", Usage: "the `DIRECTORY` of the datastore; " + envRepository + " serves too when it holds an absolute path", EnvVars: []string{envDatastore}, TakesFile: true},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "i-am-the-only-host", Usage: "change a store on a network file system, whose locks reach no other host: say that no other host uses it", EnvVars: []string{envOnlyHost}},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "no progress, no summaries; warnings, errors and what was asked for only"},
+		&cli.StringFlag{
+			Name: flagDatastore, EnvVars: []string{envDatastore}, TakesFile: true,
+			Usage: "the `DIRECTORY` of the datastore; " + envRepository + " serves too when it holds an absolute path",
+		},
+		&cli.StringFlag{Name: flagRepository, Usage: "the same, spelled as in proxmox-backup-client: the absolute path of a `DIRECTORY`"},
+		&cli.BoolFlag{
+			Name: "i-am-the-only-host", EnvVars: []string{envOnlyHost}, DisableDefaultText: true,
+			Usage: "change a store on a network file system, whose locks reach no other host: say that no other host uses it",
+		},
+		&cli.BoolFlag{
+			Name: "quiet", Aliases: []string{"q"}, DisableDefaultText: true,
+			Usage: "no progress, no summaries; warnings, errors and what was asked for only",
+		},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "`LEVEL` of messages on standard error: debug, info, warn or error"},
 		&cli.StringFlag{Name: "log-format", Value: string(logConsole), Usage: "`FORMAT` of messages on standard error: console or json"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "version", Usage: "print the version"},
@@ -39,7 +49,7 @@ func globalFlags() []cli.Flag {
 // readGlobals runs before each command.
 func (p *program) readGlobals(c *cli.Context) error {
 	p.settings = settings{
-		datastore: c.String("datastore"),
+		datastore: c.String(flagDatastore),
 		onlyHost:  c.Bool("i-am-the-only-host"),
 		quiet:     c.Bool("quiet"),
 	}
@@ -78,11 +88,15 @@ func (p *program) open(c *cli.Context) (*datastore.Datastore, error) {
 
 // The flags that several commands have.
 const (
-	flagNamespace = "ns"
-	flagLockWait  = "lock-wait"
-	flagFormat    = "output-format"
-	flagDryRun    = "dry-run"
-	flagYes       = "yes"
+	flagDatastore  = "datastore"
+	flagRepository = "repository"
+	flagNamespace  = "ns"
+	flagLockWait   = "lock-wait"
+	flagFormat     = "output-format"
+	flagDryRun     = "dry-run"
+	flagYes        = "yes"
+	flagForce      = "force"
+	flagOverwrite  = "overwrite"
 )
 
 func namespaceFlag(usage string) cli.Flag {
@@ -90,7 +104,10 @@ func namespaceFlag(usage string) cli.Flag {
 }
 
 func lockWaitFlag() cli.Flag {
-	return &cli.DurationFlag{Name: flagLockWait, DefaultText: "give up", Usage: "wait up to `DURATION`, such as 90s or 2h, for a lock that somebody holds", EnvVars: []string{"PBS_LIKE_LOCK_WAIT"}}
+	return &cli.DurationFlag{
+		Name: flagLockWait, EnvVars: []string{"PBS_LIKE_LOCK_WAIT"}, DefaultText: "give up",
+		Usage: "wait up to `DURATION`, such as 90s or 2h, for a lock that somebody holds",
+	}
 }
 
 func lockWait(c *cli.Context) time.Duration { return c.Duration(flagLockWait) }

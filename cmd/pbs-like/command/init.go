@@ -25,9 +25,16 @@ func (p *program) initStore(c *cli.Context) error {
 	if c.Args().First() == "" {
 		return usageErrorf("the path is empty")
 	}
+	if other := p.line.value(flagDatastore); other != "" {
+		return usageErrorf("init makes the datastore at its argument: --%s %q is one too many", flagDatastore, other)
+	}
 	path, err := filepath.Abs(c.Args().First())
 	if err != nil {
 		return err
+	}
+	// Else the message would name whichever file of the store is come across first.
+	if _, err := datastore.Open(path, datastore.Options{}); err == nil {
+		return fmt.Errorf("%q is a datastore: it %w", path, datastore.ErrExists)
 	}
 	err = datastore.Create(c.Context, path, datastore.CreateOptions{OnlyHost: p.settings.onlyHost, Events: p.events()})
 	if err != nil {

@@ -9,11 +9,7 @@ import (
 	"sync"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
-
-	"github.com/pbs-like/pbs-like/datastore"
-	"github.com/pbs-like/pbs-like/flock"
 )
 
 type logFormat string
@@ -130,17 +126,5 @@ func interruption(ctx context.Context, err error) string {
 }
 
 func (p *program) logError(err error, code int) {
-	text := err.Error()
-	if errors.Is(err, flock.ErrLocked) && !p.settings.waited {
-		text += " (--" + flagLockWait + " 10m would wait for it)"
-	}
-	switch {
-	case errors.Is(err, datastore.ErrSharedStore):
-		text += " (--i-am-the-only-host says so)"
-	case errors.Is(err, unix.ENOSPC):
-		text += " (the disk is full: no room, or no inodes, are left on it)"
-	case errors.Is(err, unix.EDQUOT):
-		text += " (a quota is used up)"
-	}
-	p.log.Error().Int(fieldExitCode, code).Msg(text)
+	p.log.Error().Int(fieldExitCode, code).Msg(p.hinted(err))
 }

@@ -54,9 +54,13 @@ func manPage(app *cli.App) string {
 func manDescription() []string {
 	return []string{
 		programName + " works on a Proxmox Backup datastore that is there as a directory, without a server.",
-		"Objects are written as in Proxmox Backup: a group is TYPE/ID, like vm/100; a snapshot is TYPE/ID/TIME, like vm/100/2026-01-15T03:00:00Z; an archive has a name like drive-scsi0.img, with or without the suffix that it has on disk. --ns names the namespace.",
-		"Flags may stand anywhere on the line. What begins with a dash is never taken as an argument; a single dash is one, and everything behind -- is.",
-		"Results go to standard output, messages and progress to standard error. JSON has the keys of Proxmox Backup: times are seconds since 1970, sizes bytes.",
+		"Objects are written as in Proxmox Backup: a group is TYPE/ID, like vm/100; a snapshot is TYPE/ID/TIME, like " +
+			"vm/100/2026-01-15T03:00:00Z; an archive has a name like drive-scsi0.img, with or without the suffix that it has on disk. " +
+			"--ns names the namespace.",
+		"Flags may stand anywhere on the line. What begins with a dash is never taken as an argument; a single dash is one, " +
+			"and everything behind -- is.",
+		"Results go to standard output, messages and progress to standard error. JSON has the keys of Proxmox Backup: " +
+			"times are seconds since 1970, sizes bytes.",
 	}
 }
 

@@ -19,7 +19,11 @@ func groupArg(c *cli.Context, i int) (backupinfo.Group, error) {
 	if err != nil {
 		return backupinfo.Group{}, err
 	}
-	g, err := backupinfo.ParseGroup(ns, trimSlash(c.Args().Get(i)))
+	text := trimSlash(c.Args().Get(i))
+	g, err := backupinfo.ParseGroup(ns, text)
+	if s, notGroup := backupinfo.ParseSnapshot(ns, text); err != nil && notGroup == nil {
+		return g, usageErrorf("%q is a snapshot, and a group is wanted here, such as %q", text, s.Group.String())
+	}
 	return g, asUsage(err)
 }
 
@@ -29,7 +33,11 @@ func snapshotArg(c *cli.Context, i int) (backupinfo.Snapshot, error) {
 	if err != nil {
 		return backupinfo.Snapshot{}, err
 	}
-	s, err := backupinfo.ParseSnapshot(ns, trimSlash(c.Args().Get(i)))
+	text := trimSlash(c.Args().Get(i))
+	s, err := backupinfo.ParseSnapshot(ns, text)
+	if _, notSnapshot := backupinfo.ParseGroup(ns, text); err != nil && notSnapshot == nil {
+		return s, usageErrorf("%q is a group, and a snapshot is wanted here, such as \"%s/2026-01-15T03:00:00Z\"; \"snapshots %s\" lists them", text, text, text)
+	}
 	return s, asUsage(err)
 }
 

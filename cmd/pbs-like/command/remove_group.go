@@ -35,7 +35,7 @@ func (p *program) removeGroup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	keep, force := c.Bool("keep-protected"), c.Bool("force")
+	keep, force := c.Bool("keep-protected"), c.Bool(flagForce)
 	return p.remove(c, removal{
 		run: func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error) {
 			return ds.RemoveGroup(ctx, group, datastore.RemoveGroupOptions{DryRun: dryRun, KeepProtected: keep, Force: force})

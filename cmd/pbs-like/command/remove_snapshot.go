@@ -35,7 +35,7 @@ func (p *program) removeSnapshot(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	force := c.Bool("force")
+	force := c.Bool(flagForce)
 	return p.remove(c, removal{
 		run: func(ctx context.Context, ds *datastore.Datastore, dryRun bool) (datastore.RemovalReport, error) {
 			return ds.RemoveSnapshot(ctx, snapshot, datastore.RemoveOptions{DryRun: dryRun, Force: force})
@@ -53,7 +53,7 @@ const unfinishedRule = "An unfinished snapshot that " + programName + " did not 
 
 func forceFlag(kept string) cli.Flag {
 	return &cli.BoolFlag{
-		DisableDefaultText: true, Name: "force",
+		DisableDefaultText: true, Name: flagForce,
 		Usage: "take no locks, and do not wait 24 hours for an unfinished snapshot: you answer for it that nobody uses what is removed; " + kept + " all the same",
 	}
 }

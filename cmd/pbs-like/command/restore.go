@@ -25,9 +25,18 @@ func (p *program) restoreCommand() *cli.Command {
 			"it may run at a time.",
 		Flags: []cli.Flag{
 			namespaceFlag("the `NAMESPACE` of the snapshot"),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "overwrite", Usage: "replace TARGET if it is there; needed for a block device too"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "salvage", Usage: "go on over damaged or missing chunks: their ranges become zeros and are named; the exit code is 12 all the same"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-sync", Usage: "do not wait until a restored file is on disk: faster, but after a power cut it may be full of zeros"},
+			&cli.BoolFlag{
+				Name: flagOverwrite, DisableDefaultText: true,
+				Usage: "replace TARGET if it is there; needed for a block device too, and to write to a terminal",
+			},
+			&cli.BoolFlag{
+				Name: "salvage", DisableDefaultText: true,
+				Usage: "go on over damaged or missing chunks: their ranges become zeros and are named; the exit code is 12 all the same",
+			},
+			&cli.BoolFlag{
+				Name: "no-sync", DisableDefaultText: true,
+				Usage: "do not wait until a restored file is on disk: faster, but after a power cut it may be full of zeros",
+			},
 			lockWaitFlag(),
 		},
 		Action: withArgs(args, p.restore),
@@ -43,19 +52,20 @@ func (p *program) restore(c *cli.Context) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	if c.Args().Get(2) == "" {
-		return usageErrorf("the target is empty")
-	}
+	options := datastore.RestoreOptions{Overwrite: c.Bool(flagOverwrite), Salvage: c.Bool("salvage"), NoSync: c.Bool("no-sync")}
 	ds, err := p.open(c)
 	if err != nil {
+		return err
+	}
+	target := c.Args().Get(2)
+	if err := p.checkTarget(ds.Path(), target, options.Overwrite); err != nil {
 		return err
 	}
 	snapshot, err := snapshotOf(c.Context, ds, object)
 	if err != nil {
 		return err
 	}
-	options := datastore.RestoreOptions{Overwrite: c.Bool("overwrite"), Salvage: c.Bool("salvage"), NoSync: c.Bool("no-sync")}
-	return p.restoreArchive(c.Context, ds, snapshot, name, c.Args().Get(2), options)
+	return p.restoreArchive(c.Context, ds, snapshot, name, target, options)
 }
 
 // snapshotOf is the snapshot itself, or the newest finished one of a group.
@@ -66,7 +76,10 @@ func snapshotOf(ctx context.Context, ds *datastore.Datastore, object backupinfo.
 	return ds.Latest(ctx, object.Group)
 }
 
-func (p *program) restoreArchive(ctx context.Context, ds *datastore.Datastore, snapshot backupinfo.Snapshot, name backupinfo.ArchiveName, target string, opts datastore.RestoreOptions) (err error) {
+func (p *program) restoreArchive(
+	ctx context.Context, ds *datastore.Datastore, snapshot backupinfo.Snapshot,
+	name backupinfo.ArchiveName, target string, opts datastore.RestoreOptions,
+) (err error) {
 	r, err := ds.OpenSnapshot(ctx, snapshot)
 	if err != nil {
 		return err

@@ -100,5 +100,7 @@ func (t *table) write(cells []string) error {
 	return err
 }
 
+func (t *table) isEmpty() bool { return !t.settled && len(t.waiting) == 0 }
+
 // close writes what still waits.
 func (t *table) close() error { return t.settle() }

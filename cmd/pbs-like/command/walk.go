@@ -70,7 +70,7 @@ func (u *unreadable) result(err error) error {
 	if err != nil || u.count == 0 {
 		return err
 	}
-	return fmt.Errorf("%w: %d entries can't be read", errPartly, u.count)
+	return fmt.Errorf("%w: %s can't be read", errPartly, plural(u.count, "entry"))
 }
 
 // reportBroken names what is wrong with a listed entry, where its row does not.
@@ -110,8 +110,12 @@ func groupsOf(ctx context.Context, ds *datastore.Datastore, ns backupinfo.Namesp
 	return nil
 }
 
-// closeListing ends the output, also after an error: JSON must stay JSON.
+// closeListing ends the output, also after an error: JSON must stay JSON. A table
+// that has come to nothing has no title either.
 func closeListing[T any](l *listing[T], err error) error {
+	if err != nil && l.table != nil && l.table.isEmpty() {
+		return err
+	}
 	if closeErr := l.close(); err == nil {
 		return closeErr
 	}

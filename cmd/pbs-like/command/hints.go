@@ -1,0 +1,54 @@
+package command
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/flock"
+)
+
+// hint is what the user may do about a refusal. The library names no flags.
+type hint struct {
+	command string // the one that it is about; empty is any
+	about   func(error) bool
+	text    string
+}
+
+// hints stand in order; an error may get several.
+func hints() []hint {
+	return []hint{
+		{"", is(flock.ErrLocked), "--" + flagLockWait + " 10m would wait for it"},
+		{"", is(errPresumablyInUse), "--" + flagForce + " removes it now"},
+		{"", is(datastore.ErrSharedStore), "--i-am-the-only-host says so"},
+		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
+		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
+		{"backup", isNoNamespace, "no command makes one yet; mkdir -p DATASTORE/ns/a/ns/b makes the namespace a/b"},
+		{"", is(unix.ENOSPC), "the disk is full: no room, or no inodes, are left on it"},
+		{"", is(unix.EDQUOT), "a quota is used up"},
+	}
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isNoNamespace(err error) bool {
+	missing, ok := errors.AsType[*datastore.NotFoundError](err)
+	return ok && missing.Kind == "namespace"
+}
+
+// hinted is the error's text with the hints that fit.
+func (p *program) hinted(err error) string {
+	text := err.Error()
+	for _, h := range hints() {
+		switch {
+		case h.command != "" && h.command != p.line.spelled(), !h.about(err):
+		case p.settings.waited && errors.Is(err, flock.ErrLocked):
+		default:
+			text += " (" + h.text + ")"
+		}
+	}
+	return text
+}

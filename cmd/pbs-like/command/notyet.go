@@ -1,0 +1,48 @@
+package command
+
+// commandsToCome are commands that users of proxmox-backup-client may type, and
+// what to know about them. A command that comes to be deletes its line here.
+func commandsToCome() map[string]string {
+	const archives = "looking into archives is not there yet; restore writes the whole archive"
+	return map[string]string{
+		"benchmark": "measuring is not there yet",
+		"catalog":   archives,
+		"diff":      archives,
+		"key":       noKeys,
+		"login":     noServer,
+		"logout":    noServer,
+		"ls":        `there are "list" for the groups, "snapshots" for theirs, and "files" for what is in one`,
+		"map":       "mapping images is not there yet",
+		"mount":     "mounting is not there yet; restore writes the whole archive",
+		"namespace": "making and removing namespaces is not there yet; list shows the groups of all",
+		"status":    "figures of the store are not there yet; df tells how much room there is",
+		"task":      noServer,
+		"unmap":     "mapping images is not there yet",
+
+		"snapshot upload-log": "adding a log is not there yet; a backup can take one along, as client.log:PATH",
+	}
+}
+
+// flagsToCome are the same for flags.
+func flagsToCome() map[string]string {
+	const directories = "backing up directories is not there yet"
+	return map[string]string{
+		"all-file-systems":      directories,
+		"change-detection-mode": directories,
+		"crypt-mode":            noKeys,
+		"exclude":               directories,
+		"include-dev":           directories,
+		"keyfd":                 noKeys,
+		"keyfile":               noKeys,
+		"master-pubkey-fd":      noKeys,
+		"master-pubkey-file":    noKeys,
+		"skip-lost-and-found":   directories,
+		"rate":                  noServer,
+		"burst":                 noServer,
+	}
+}
+
+const (
+	noKeys   = "encryption is not there yet"
+	noServer = "there is no server and no network here, only the datastore's directory"
+)
