@@ -90,7 +90,8 @@ run pbs-like remove-snapshot "vm/100/$second" --yes
 say 'Restored and compared byte for byte'
 run pbs-like restore "vm/100/$first" drive-scsi0.img out.raw --overwrite
 run cmp disk.raw out.raw
-run pbs-like restore vm/100 qemu-server.conf -
+run pbs-like restore vm/100 qemu-server.conf restored.conf
+run cat restored.conf
 ls -lsh disk.raw out.raw
 
 say 'Another group comes and goes'

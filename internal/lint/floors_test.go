@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,24 +29,21 @@ var house = map[string]place{
 	"internal/fsop":    {0, []string{"internal/beneath"}, "changes a disk; knows nothing of backups"},
 	"flock":            {0, []string{"internal/beneath"}, "locks know no stores"},
 
-	"digest":          {1, nil, "a chunk's name"},
-	"blob":            {1, []string{"digest"}, "formats know no files"},
-	"chunker":         {1, nil, "cut points need only bytes"},
-	"index":           {1, []string{"digest"}, "formats know no files"},
-	"keys":            {1, []string{"digest", "blob"}, "formats know no files"},
-	"backupinfo":      {1, []string{"digest", "blob"}, "values, no access to files"},
-	"pxar":            {1, []string{"digest"}, "formats know no files"},
-	"internal/pbsrun": {1, nil, "names and files of a server's run directory, as values"},
+	"digest":     {1, nil, "a chunk's name"},
+	"blob":       {1, []string{"digest"}, "formats know no files"},
+	"chunker":    {1, nil, "cut points need only bytes"},
+	"index":      {1, []string{"digest"}, "formats know no files"},
+	"keys":       {1, []string{"digest", "blob"}, "formats know no files"},
+	"backupinfo": {1, []string{"digest", "blob"}, "values, no access to files"},
 
 	"chunkstore": {2, []string{"digest", "blob", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
-	"storelock":  {2, []string{"internal/beneath", "internal/fsop"}, "one resource, a lease in a shared store"},
 
 	"datastore": {3, append([]string{
-		"flock", "internal/beneath", "internal/fsop", "internal/pbsrun", "pxar", "chunkstore", "storelock",
+		"flock", "internal/beneath", "internal/fsop", "chunkstore",
 	}, values...), "composes everything below"},
 
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "flock", "chunkstore", "storelock", "pxar",
+		"datastore", "flock", "chunkstore",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
@@ -59,17 +59,14 @@ var house = map[string]place{
 var modules = map[string]func(path string) bool{
 	"golang.org/x/sys":                  notValues,
 	"golang.org/x/sync":                 func(string) bool { return true },
-	"github.com/klauspost/compress":     only("blob", "pxar"),
+	"github.com/klauspost/compress":     only("blob"),
 	"golang.org/x/term":                 isCommand,
 	"github.com/urfave/cli/v2":          isCommand,
 	"github.com/rs/zerolog":             isCommand,
 	"github.com/dustin/go-humanize":     isCommand,
-	"github.com/jedib0t/go-pretty/v6":   isCommand,
 	"github.com/schollz/progressbar/v3": isCommand,
-	"github.com/vbauerster/mpb/v8":      isCommand,
 	"github.com/rogpeppe/go-internal":   never,
 	"pgregory.net/rapid":                never,
-	"go.uber.org/goleak":                isTestOnly,
 	"golang.org/x/crypto":               only("keys"),
 }
 
@@ -99,6 +96,20 @@ func TestEveryPackageHasItsPlace(t *testing.T) {
 	}
 }
 
+// TestEveryEntryHasItsPackage finds what the table says of packages that are not there.
+func TestEveryEntryHasItsPackage(t *testing.T) {
+	t.Parallel()
+	there := map[string]bool{}
+	for _, p := range allPackages(t) {
+		there[p.path()] = true
+	}
+	for path := range house {
+		if !there[path] {
+			t.Errorf("%s has an entry in internal/lint/floors_test.go and is not there", path)
+		}
+	}
+}
+
 func TestImportsGoDown(t *testing.T) {
 	t.Parallel()
 	for _, p := range allPackages(t) {
@@ -116,7 +127,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 	t.Parallel()
 	beside := map[string]bool{ // arrows within a floor
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true,
-		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true, "pxar digest": true,
+		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true,
 	}
 	for path, p := range house {
@@ -163,6 +174,83 @@ func TestForeignModulesStayWhereTheyBelong(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEveryModuleOfTheTableIsRequired finds rules for what nobody uses any more.
+func TestEveryModuleOfTheTableIsRequired(t *testing.T) {
+	t.Parallel()
+	required := requiredModules(t)
+	for path := range modules {
+		if !required[path] {
+			t.Errorf("%s has an entry in the table of modules and is not required by go.mod", path)
+		}
+	}
+	for path := range required {
+		if _, ok := modules[path]; !ok {
+			t.Errorf("%s is required by go.mod and has no entry in the table of modules", path)
+		}
+	}
+}
+
+// requiredModules are those that go.mod names for our own use.
+func requiredModules(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(), "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+|\S+\.\S+) v\S+$`).FindAllStringSubmatch(string(text), -1) {
+		required[m[1]] = true
+	}
+	if len(required) == 0 {
+		t.Fatal("go.mod requires nothing")
+	}
+	return required
+}
+
+// TestTheLinterKnowsOnlyWhatIsThere looks for names of ours, and of other modules,
+// in the configuration of the linter.
+func TestTheLinterKnowsOnlyWhatIsThere(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root(), ".golangci.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range staleInLinter(string(text), requiredModules(t)) {
+		t.Error(problem)
+	}
+}
+
+func staleInLinter(config string, required map[string]bool) (problems []string) {
+	for _, m := range regexp.MustCompile(`pkg: ([a-z]+\.\S+/[^\s$]+)`).FindAllStringSubmatch(config, -1) {
+		if path, isOurs := ours(m[1]); isOurs {
+			if _, err := os.Stat(filepath.Join(root(), path)); err != nil {
+				problems = append(problems, ".golangci.yml denies "+m[1]+", which is not there")
+			}
+			continue
+		}
+		if m[1] == module || isPartOfAny(m[1], required) {
+			continue
+		}
+		problems = append(problems, ".golangci.yml denies "+m[1]+", which go.mod does not require")
+	}
+	for _, m := range regexp.MustCompile(`"!?\*\*/(\S+?)/\*[^"]*"`).FindAllStringSubmatch(config, -1) {
+		if _, err := os.Stat(filepath.Join(root(), m[1])); err != nil {
+			problems = append(problems, ".golangci.yml has rules for "+m[1]+", which is not there")
+		}
+	}
+	return problems
+}
+
+// isPartOfAny says whether the path is a module, or the beginning of its path.
+func isPartOfAny(path string, required map[string]bool) bool {
+	for m := range required {
+		if m == path || strings.HasPrefix(m, path+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 func moduleRule(imported string) (func(string) bool, bool) {

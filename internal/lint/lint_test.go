@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -123,5 +124,21 @@ func TestTheTableOfModulesKnowsSubpackages(t *testing.T) {
 		if known != want[0] || known && rule("datastore") != want[1] {
 			t.Errorf("%s: known %v", imported, known)
 		}
+	}
+}
+
+func TestStaleEntriesOfTheLinterAreFound(t *testing.T) {
+	t.Parallel()
+	config := `
+      - pkg: github.com/pbs-like/pbs-like
+      - pkg: github.com/pbs-like/pbs-like/digest
+      - pkg: github.com/pbs-like/pbs-like/nowhere
+      - pkg: github.com/urfave/cli
+      - pkg: github.com/some/body
+      - pkg: testing$
+        files: ["**/digest/*.go", "!**/gone/*.go", "!**/cmd/**", "!$test"]`
+	got := staleInLinter(config, map[string]bool{"github.com/urfave/cli/v2": true})
+	if len(got) != 3 || !strings.Contains(got[0], "nowhere") || !strings.Contains(got[1], "some/body") || !strings.Contains(got[2], "gone") {
+		t.Errorf("%q", got)
 	}
 }

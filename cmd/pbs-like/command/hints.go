@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -41,14 +42,15 @@ func isNoNamespace(err error) bool {
 
 // hinted is the error's text with the hints that fit.
 func (p *program) hinted(err error) string {
-	text := err.Error()
+	var text strings.Builder
+	text.WriteString(err.Error())
 	for _, h := range hints() {
 		switch {
 		case h.command != "" && h.command != p.line.spelled(), !h.about(err):
 		case p.settings.waited && errors.Is(err, flock.ErrLocked):
 		default:
-			text += " (" + h.text + ")"
+			text.WriteString(" (" + h.text + ")")
 		}
 	}
-	return text
+	return text.String()
 }

@@ -36,11 +36,13 @@ func TestTheQuestionSaysWhatGoes(t *testing.T) {
 		{"", datastore.RemovalReport{}, "group vm/7 (0 snapshots)"},
 		{"", datastore.RemovalReport{Snapshots: snapshotsAt(t, "", first)}, "group vm/7 (1 snapshot; " + first + ")"},
 		{
-			"a/b", datastore.RemovalReport{Snapshots: snapshotsAt(t, "a/b", first, second, third), Other: []string{"x", "y"}},
+			"a/b",
+			datastore.RemovalReport{Snapshots: snapshotsAt(t, "a/b", first, second, third), Other: []string{"x", "y"}},
 			"group vm/7 in namespace a/b (3 snapshots; oldest " + first + ", newest " + third + ", 2 unknown entries)",
 		},
 		{
-			"", datastore.RemovalReport{Snapshots: snapshotsAt(t, "", first, second), Protected: snapshotsAt(t, "", third)},
+			"",
+			datastore.RemovalReport{Snapshots: snapshotsAt(t, "", first, second), Protected: snapshotsAt(t, "", third)},
 			"2 snapshots of group vm/7 (keeping 1 protected snapshot; oldest " + first + ", newest " + second + ")",
 		},
 	}
