@@ -80,6 +80,7 @@ var images = sync.OnceValues(func() ([2]string, error) {
 	if err != nil {
 		return [2]string{}, err
 	}
+	madeImages = dir
 	paths := [2]string{filepath.Join(dir, "disk.raw"), filepath.Join(dir, "changed.raw")}
 	for i, path := range paths {
 		if err := makeImage(path, 128, i == 1); err != nil {
@@ -108,10 +109,13 @@ func image(b *testing.B, number int) (*os.File, int64) {
 	return f, size
 }
 
+// madeImages is where they were made, if they were.
+var madeImages string
+
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if paths, err := images(); os.Getenv("BENCH_DISK") == "" && err == nil {
-		_ = os.RemoveAll(filepath.Dir(paths[0]))
+	if madeImages != "" {
+		_ = os.RemoveAll(madeImages)
 	}
 	os.Exit(code)
 }
