@@ -59,7 +59,7 @@ func (d *Datastore) RemoveSnapshot(ctx context.Context, snapshot backupinfo.Snap
 	if err := findSnapshot(root, snapshot); err != nil {
 		return report, err
 	}
-	set, err := d.lockForRemoval(ctx, root, snapshot, opts.Force)
+	set, err := d.lockForRemoval(ctx, root, snapshot, opts.Force, d.acquire)
 	if err != nil {
 		return report, err
 	}
@@ -95,8 +95,8 @@ func findSnapshot(root *os.File, snapshot backupinfo.Snapshot) error {
 // lockForRemoval takes the locks that the state of the snapshot asks for, and
 // looks at that state again under them: a manifest or a protection may have come
 // in between.
-func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool) (*guards, error) {
-	return d.acquire(ctx, func(set *guards) error {
+func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool, acquire acquirer) (*guards, error) {
+	return acquire(ctx, func(set *guards) error {
 		finished, err := exists(root, path.Join(snapshot.Dir(), backupinfo.ManifestName))
 		if err != nil {
 			return err
@@ -126,10 +126,11 @@ func (d *Datastore) lockSnapshotForRemoval(ctx context.Context, set *guards, roo
 	if _, err := lockSnapshot(set, root, snapshot); err != nil {
 		return err
 	}
-	if finished {
-		return d.lockManifest(ctx, set, root, snapshot)
+	if !finished {
+		return nil
 	}
-	return nil
+	_, err := d.lockManifest(ctx, set, root, snapshot)
+	return err
 }
 
 func checkUnprotected(root *os.File, snapshot backupinfo.Snapshot) error {
@@ -137,10 +138,15 @@ func checkUnprotected(root *os.File, snapshot backupinfo.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if protected {
-		return &ProtectedError{Snapshots: []string{snapshot.Dir()}}
+	if !protected {
+		return nil
 	}
-	return nil
+	refusal := &ProtectedError{Snapshots: []string{snapshot.Dir()}}
+	if dir, err := beneath.OpenDir(root, snapshot.Dir()); err == nil {
+		refusal.Protection = readProtection(dir)
+		_ = dir.Close() // only read from
+	}
+	return refusal
 }
 
 // removeSnapshot takes one snapshot away. The caller holds its locks, or answers for doing without.
