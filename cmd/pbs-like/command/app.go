@@ -106,6 +106,11 @@ func (p *program) commands() []*cli.Command {
 		p.restoreCommand(),
 		p.removeSnapshotCommand("remove-snapshot", "forget"),
 		p.removeGroupCommand("remove-group"),
+		p.pruneCommand(),
+		p.protectCommand(),
+		p.unprotectCommand(),
+		p.notesCommand(),
+		p.changeOwnerCommand(),
 		p.snapshotCommand(),
 		p.groupCommand(),
 		p.completionCommand(),
@@ -124,6 +129,8 @@ func (p *program) snapshotCommand() *cli.Command {
 			p.snapshotsCommand("list"),
 			p.filesCommand("files"),
 			p.removeSnapshotCommand("forget"),
+			p.notesCommand(),
+			p.protectedCommand(),
 		},
 	}
 }
