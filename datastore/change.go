@@ -3,6 +3,7 @@ package datastore
 import (
 	"os"
 
+	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
@@ -21,4 +22,13 @@ func (d *Datastore) openForChange() (root *os.File, disk *fsop.Disk, err error) 
 		return nil, nil, err
 	}
 	return root, disk, nil
+}
+
+// findGroup makes sure that a group exists, so that what is missing is named and never called locked.
+func findGroup(root *os.File, group backupinfo.Group) error {
+	dir, err := openGroup(root, group)
+	if err != nil {
+		return err
+	}
+	return dir.Close()
 }

@@ -1,6 +1,6 @@
 // Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
-// what is in it, makes snapshots, reads them and removes them, under locks that
-// other processes honour.
+// what is in it, makes snapshots, reads them, prunes and removes them, protects
+// them, and changes notes and owners, under locks that other processes honour.
 //
 // A [Datastore] is a handle without descriptors; an operation opens what it needs
 // and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
@@ -38,17 +38,29 @@
 //	remove a finished snapshot     -       (tidy)     exclusive          -       exclusive
 //	remove an unfinished snapshot  -       exclusive  exclusive          -       -
 //	remove a group                 -       exclusive  exclusive (all)    -       -
+//	prune                          -       as the removal of each snapshot that goes
+//	protect, unprotect             -       -          exclusive          -       -
+//	notes of a snapshot            -       -          shared             -       exclusive
+//	notes of a group, owner        -       exclusive  -                  -       -
+//
+// A removal takes L2 besides where the group may be empty then, and leaves the
+// group where that is refused. The last two rows, whose holders are done in an
+// instant, wait a second for each other before they are refused.
 //
 // So this is what happens to the second operation on the same thing while the
 // first one runs ("goes on" or "refused"):
 //
-//	running \ starting   back up    restore base  remove base  remove group
-//	back up              refused    goes on       refused      refused
-//	restore base         goes on    goes on       refused      refused
-//	remove base          goes on*   refused       refused      refused
-//	remove group         refused    refused       refused      refused
+//	running \ starting   back up    restore base  remove base  remove group  protect base  note on base  owner, group note
+//	back up              refused    goes on       refused      refused       refused       goes on       refused
+//	restore base         goes on    goes on       refused      refused       refused       goes on       goes on
+//	remove base          goes on*   refused       refused      refused       refused       refused       goes on
+//	remove group         refused    refused       refused      refused       refused       refused       refused
+//	protect base         goes on*   refused       refused      refused       refused       refused       goes on
+//	note on base         goes on    goes on       refused      refused       refused       refused       goes on
+//	owner, group note    refused    goes on       goes on      refused       goes on       goes on       refused
 //
-// (*) with the next older snapshot as its base.
+// (*) with the next older snapshot as its base. Pruning is never refused as a
+// whole: what is in use stays, and the report says so.
 //
 // A lock counts for the directory that carries the name now: after locking, the
 // inode behind the name is compared. What a decision rests on is read again under
@@ -61,7 +73,8 @@
 // files are unlinked. The manifest appears last, after everything else was synced.
 // A crash at any moment leaves a snapshot finished, unfinished, or gone, never
 // half of one that is listed as finished. Hidden leftovers whose lock is free are
-// swept by the next removal.
+// swept by the next removal or pruning. A manifest, an owner, notes and the mark
+// of a protection are replaced by one rename: the old or the new one, whole.
 //
 // # What is not promised
 //

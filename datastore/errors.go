@@ -71,11 +71,13 @@ func (e *EntryError) Unwrap() error { return e.Err }
 // ProtectedError names the protected snapshots that stand in the way. It unwraps to [ErrProtected].
 type ProtectedError struct {
 	Snapshots []string
+	// Protection is what is known about the protection of a single one.
+	Protection Protection
 }
 
 func (e *ProtectedError) Error() string {
 	if len(e.Snapshots) == 1 {
-		return fmt.Sprintf("snapshot %q is protected", e.Snapshots[0])
+		return fmt.Sprintf("snapshot %q is protected%s", e.Snapshots[0], e.Protection.words())
 	}
 	return fmt.Sprintf("%d snapshots are protected: %q", len(e.Snapshots), e.Snapshots)
 }

@@ -15,7 +15,7 @@ type Events struct {
 
 // Progress is how far an operation has come.
 type Progress struct {
-	// Operation is "create", "backup", "restore" or "remove".
+	// Operation is "create", "backup", "restore", "remove" or "prune".
 	Operation string
 	// Object is what is worked on, such as "vm/100/2026-01-02T03:04:05Z/drive-scsi0.img".
 	Object string

@@ -3,6 +3,7 @@ package datastore_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -13,20 +14,87 @@ import (
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
-// scenario is an operation on a store with one finished snapshot, and how its end is judged.
+// scenario is an operation on a store with finished snapshots, and how its end is judged.
 type scenario struct {
 	operation
-	// snapshots is how many finished snapshots there are before and after. Nothing in between is right.
+	// before and after are what measure gives, by default the number of finished
+	// snapshots. Nothing in between is right.
 	before, after int
+	measure       func(*testds.Store) int
+	prepare       func(*testds.Store)
 }
 
 var scenarios = map[string]scenario{
-	"a backup with a base":   {operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, 2, 3},
-	"the backup of a group":  {operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, 2, 3},
-	"removing a snapshot":    {operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, 2, 1},
-	"removing a group":       {operation{name: "remove-group", object: "vm/100"}, 2, 0},
-	"removing the last one":  {operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, 3, 2},
-	"removing another group": {operation{name: "remove-group", object: "ct/300"}, 3, 2},
+	"a backup with a base":   {operation: operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3},
+	"the backup of a group":  {operation: operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, before: 2, after: 3},
+	"removing a snapshot":    {operation: operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, before: 2, after: 1},
+	"removing a group":       {operation: operation{name: "remove-group", object: "vm/100"}, before: 2, after: 0},
+	"removing the last one":  {operation: operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, before: 3, after: 2},
+	"removing another group": {operation: operation{name: "remove-group", object: "ct/300"}, before: 3, after: 2},
+	"pruning":                {operation: operation{name: "prune", object: "vm/100"}, before: 2, after: 1},
+	"pruning two":            {operation: operation{name: "prune", object: "vm/100"}, before: 3, after: 1, prepare: oneMore},
+	"protecting":             {operation: operation{name: "protect", object: "vm/100/" + first.String(), data: "why"}, after: 1, measure: isProtected},
+	"ending a protection":    {operation: operation{name: "unprotect", object: "vm/100/" + first.String()}, before: 1, prepare: protectFirst, measure: isProtected},
+	"notes on a snapshot":    {operation: operation{name: "notes", object: "vm/100/" + first.String(), data: "new"}, after: 1, measure: hasNotes("vm/100/" + first.String())},
+	"notes on a group":       {operation: operation{name: "notes", object: "vm/100", data: "new"}, after: 1, measure: hasNotes("vm/100")},
+	"taking notes away":      {operation: operation{name: "notes", object: "vm/100"}, before: 1, prepare: noteOnGroup, measure: hasNotes("vm/100")},
+	"changing the owner":     {operation: operation{name: "change-owner", object: "vm/100", data: "new@pam"}, after: 1, measure: hasNewOwner},
+}
+
+// between says that a step between before and after is right too: each removed snapshot counts for itself.
+func (s scenario) between(measured int) bool {
+	return s.name == "prune" && s.after < measured && measured < s.before
+}
+
+func oneMore(store *testds.Store) { store.Backup("vm/100", third, []byte("third")) }
+
+func protectFirst(store *testds.Store) {
+	if err := (operation{name: "protect", object: "vm/100/" + first.String()}).run(store.T.Context(), store.Dir, nil, nil); err != nil {
+		store.T.Error(err)
+	}
+}
+
+func noteOnGroup(store *testds.Store) {
+	if err := (operation{name: "notes", object: "vm/100", data: "new"}).run(store.T.Context(), store.Dir, nil, nil); err != nil {
+		store.T.Error(err)
+	}
+}
+
+func isProtected(store *testds.Store) int {
+	store.T.Helper()
+	for _, s := range store.Snapshots() {
+		if s.Protected {
+			return 1
+		}
+	}
+	return 0
+}
+
+// hasNotes gives 1 for the new notes, 0 for none, and what is neither for half of them.
+func hasNotes(name string) func(*testds.Store) int {
+	return func(store *testds.Store) int {
+		store.T.Helper()
+		object, err := backupinfo.ParseObject(backupinfo.Namespace{}, name)
+		if err != nil {
+			store.T.Error(err)
+		}
+		text, err := store.Open(datastore.Options{}).Notes(store.T.Context(), object)
+		return oneOf(store, text, err, "", "new")
+	}
+}
+
+func hasNewOwner(store *testds.Store) int {
+	store.T.Helper()
+	info, err := store.Open(datastore.Options{}).Group(store.T.Context(), store.Group("vm/100"))
+	return oneOf(store, info.Owner.String(), errors.Join(err, info.Err), "root@pam", "new@pam")
+}
+
+func oneOf(store *testds.Store, got string, err error, values ...string) int {
+	store.T.Helper()
+	if err != nil {
+		store.T.Error(err)
+	}
+	return slices.Index(values, got)
 }
 
 func (s scenario) store(t *testing.T) *testds.Store {
@@ -34,7 +102,9 @@ func (s scenario) store(t *testing.T) *testds.Store {
 	store := testds.New(t)
 	store.Backup("vm/100", first, image(t, "xs64:1:50000"))
 	store.Backup("vm/100", second, image(t, "xs64:2:50000"))
-	if s.before == 3 {
+	if s.prepare != nil {
+		s.prepare(store)
+	} else if s.before == 3 {
 		store.Backup("ct/300", first, image(t, "xs64:3:50000"))
 	}
 	return store
@@ -43,14 +113,17 @@ func (s scenario) store(t *testing.T) *testds.Store {
 // check makes sure that the store is as before or as after, and which of the two, and that it is sound.
 func (s scenario) check(t *testing.T, store *testds.Store, injected fmt.Stringer) (done bool) {
 	t.Helper()
-	finished := len(store.Finished())
-	if finished != s.before && finished != s.after {
-		t.Errorf("%s: %d finished snapshots, neither %d nor %d", injected, finished, s.before, s.after)
+	measured := len(store.Finished())
+	if s.measure != nil {
+		measured = s.measure(store)
+	}
+	if measured != s.before && measured != s.after && !s.between(measured) {
+		t.Errorf("%s: %d, neither %d nor %d", injected, measured, s.before, s.after)
 	}
 	for _, problem := range store.Problems() {
 		t.Errorf("%s: %s", injected, problem)
 	}
-	return finished == s.after
+	return measured == s.after
 }
 
 // TestADiskOperationThatFailsLeavesOldOrNew makes every disk operation of every
@@ -80,7 +153,7 @@ func oneFailure(t *testing.T, s scenario, script *fsoptest.Script, errno unix.Er
 		t.Errorf("%s: reported as done, and is not", script)
 	case err != nil && !errors.Is(err, errno):
 		t.Errorf("%s: another error: %v", script, err)
-	case err != nil && done && s.after > s.before:
+	case err != nil && done && s.name == "backup":
 		t.Errorf("%s: the backup is there, and was reported as failed: %v", script, err)
 	}
 	if !done {
@@ -170,11 +243,24 @@ func removeAll(t *testing.T, store *testds.Store, injected fmt.Stringer) {
 			t.Errorf("%s: %v", injected, err)
 			continue
 		}
+		unprotectAll(t, ds, info.Group)
 		if _, err := ds.RemoveGroup(t.Context(), info.Group, datastore.RemoveGroupOptions{}); err != nil {
 			t.Errorf("%s: removing %s afterwards: %v", injected, info.Group.Dir(), err)
 		}
 	}
 	if left := store.Snapshots(); len(left) != 0 {
 		t.Errorf("%s: left: %v", injected, left)
+	}
+}
+
+func unprotectAll(t *testing.T, ds *datastore.Datastore, group backupinfo.Group) {
+	t.Helper()
+	for info, err := range ds.Snapshots(t.Context(), group) {
+		if err == nil {
+			_, err = ds.Unprotect(t.Context(), info.Snapshot, datastore.UnprotectOptions{})
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -96,6 +96,19 @@ func noRoom(err error) bool {
 // changed where it gives an error, but for a failed sync: then the place has a
 // name, and the entry is gone or will be back after a power cut, whole in both cases.
 func retire(disk *fsop.Disk, root, parent *os.File, name string) (place, error) {
+	gone, err := moveOut(disk, root, parent, name)
+	if err != nil {
+		return place{}, err
+	}
+	if err := errors.Join(disk.SyncDir(parent), disk.SyncDir(gone.dir)); err != nil {
+		err = errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), gone.dir.Close())
+		return place{name: gone.name}, err
+	}
+	return gone, nil
+}
+
+// moveOut is retire without the sync: before the two directories were synced, nothing of it may be unlinked.
+func moveOut(disk *fsop.Disk, root, parent *os.File, name string) (place, error) {
 	dir, err := area(disk, root, parent)
 	if err != nil {
 		return place{}, err
@@ -107,10 +120,6 @@ func retire(disk *fsop.Disk, root, parent *os.File, name string) (place, error) 
 	}
 	if err != nil {
 		return place{}, errors.Join(err, gone.dir.Close())
-	}
-	if err := errors.Join(disk.SyncDir(parent), disk.SyncDir(gone.dir)); err != nil {
-		err = errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), gone.dir.Close())
-		return place{name: gone.name}, err
 	}
 	return gone, nil
 }

@@ -62,12 +62,36 @@ func (g *guards) Close() error {
 	return err
 }
 
+// briefWait is how long a lock is waited for at least that others of the same kind
+// hold for an instant only: those of changes to one small file.
+const briefWait = time.Second
+
+// acquirer is one of the three ways to take a set of locks that follow.
+type acquirer func(ctx context.Context, take func(set *guards) error) (*guards, error)
+
 // acquire runs take until it has all its locks, for as long as the options say.
 // On a refusal everything taken so far is released before the next attempt, so
 // that two sets can never wait for each other.
 func (d *Datastore) acquire(ctx context.Context, take func(set *guards) error) (*guards, error) {
+	return acquire(ctx, flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}, take)
+}
+
+// acquireBriefly is acquire for a change of one small file. Two of them don't
+// refuse each other: each waits for the moment that the other one needs.
+func (d *Datastore) acquireBriefly(ctx context.Context, take func(set *guards) error) (*guards, error) {
+	if d.opts.LockWait >= briefWait {
+		return d.acquire(ctx, take)
+	}
+	return acquire(ctx, flock.Wait{Timeout: briefWait}, take)
+}
+
+// acquireNow is acquire for somebody who has other things to do than to wait.
+func acquireNow(ctx context.Context, take func(set *guards) error) (*guards, error) {
+	return acquire(ctx, flock.Wait{}, take)
+}
+
+func acquire(ctx context.Context, wait flock.Wait, take func(set *guards) error) (*guards, error) {
 	var set *guards
-	wait := flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}
 	try := func() error {
 		attempt := &guards{}
 		if err := take(attempt); err != nil {
@@ -150,16 +174,16 @@ func lockSnapshotShared(set *guards, root *os.File, snapshot backupinfo.Snapshot
 
 // lockManifest takes L5. The set that it is refused in is waited for in any case:
 // whoever holds L5 is done in an instant.
-func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) error {
+func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.ExclusiveGuard, error) {
 	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
 	if errors.Is(err, flock.ErrLocked) {
-		return fmt.Errorf("%w: %w", errManifestBusy, err)
+		return nil, fmt.Errorf("%w: %w", errManifestBusy, err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	set.add(guard)
-	return nil
+	return guard, nil
 }
 
 // lockStaged locks a directory under its temporary name, before it becomes visible under its real one.

@@ -11,16 +11,21 @@ import (
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
-// running are the operations that hold their locks when the next one starts. The
-// removals stop before their first change, with all their locks.
+// running are the operations that hold their locks when the next one starts. Those
+// that remove or rewrite stop before their first change, with all their locks.
 var running = map[string]struct {
 	operation
 	script string
 }{
-	"back up":      {operation{name: "held backup", object: "vm/100", time: third, data: "xs64:3:100000"}, "record"},
-	"restore base": {operation{name: "held restore", object: "vm/100/" + second.String()}, "record"},
-	"remove base":  {operation{name: "remove-snapshot", object: "vm/100/" + second.String()}, "pause-before-0"},
-	"remove group": {operation{name: "remove-group", object: "vm/100"}, "pause-before-0"},
+	"back up":       {operation{name: "held backup", object: "vm/100", time: third, data: "xs64:3:100000"}, "record"},
+	"restore base":  {operation{name: "held restore", object: "vm/100/" + second.String()}, "record"},
+	"remove base":   {operation{name: "remove-snapshot", object: "vm/100/" + second.String()}, "pause-before-0"},
+	"remove group":  {operation{name: "remove-group", object: "vm/100"}, "pause-before-0"},
+	"prune":         {operation{name: "prune", object: "vm/100"}, "pause-before-0"}, // that is, remove older
+	"protect base":  {operation{name: "protect", object: "vm/100/" + second.String()}, "pause-before-0"},
+	"note on base":  {operation{name: "notes", object: "vm/100/" + second.String(), data: "x"}, "pause-before-0"},
+	"note on group": {operation{name: "notes", object: "vm/100", data: "x"}, "pause-before-0"},
+	"change owner":  {operation{name: "change-owner", object: "vm/100", data: "a@pam"}, "pause-before-0"},
 }
 
 // starting are those that come second.
@@ -35,16 +40,33 @@ var starting = map[string]operation{
 	"remove another":   {name: "remove-group", object: "vm/300"},
 	"remove the new":   {name: "remove-snapshot", object: "vm/100/" + third.String()},
 	"restore another":  {name: "restore", object: "vm/300/" + first.String()},
+	"prune":            {name: "prune", object: "vm/100"},
+	"protect base":     {name: "protect", object: "vm/100/" + second.String()},
+	"protect older":    {name: "protect", object: "vm/100/" + first.String()},
+	"unprotect base":   {name: "unprotect", object: "vm/100/" + second.String()},
+	"note on base":     {name: "notes", object: "vm/100/" + second.String(), data: "y"},
+	"note on group":    {name: "notes", object: "vm/100", data: "y"},
+	"change owner":     {name: "change-owner", object: "vm/100", data: "root@pam"},
 	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
 }
 
 // refused are the pairs in which the second operation finds the lock held. All
 // others go on. The table is that of the package documentation.
 var refused = map[string][]string{
-	"back up":      {"back up", "remove base", "remove group", "remove the new"},
-	"restore base": {"remove base", "remove group"},
-	"remove base":  {"restore base", "remove base", "remove group"},
-	"remove group": {"back up", "restore base", "restore older", "remove base", "remove older", "remove group"},
+	"back up": {
+		"back up", "remove base", "remove group", "remove the new", "protect base", "unprotect base", "note on group", "change owner",
+	},
+	"restore base": {"remove base", "remove group", "protect base", "unprotect base"},
+	"remove base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base"},
+	"remove group": {
+		"back up", "restore base", "restore older", "remove base", "remove older", "remove group",
+		"protect base", "protect older", "unprotect base", "note on base", "note on group", "change owner",
+	},
+	"prune":         {"restore older", "remove older", "remove group", "protect older"},
+	"protect base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base"},
+	"note on base":  {"remove base", "remove group", "protect base", "unprotect base", "note on base"},
+	"note on group": {"back up", "remove group", "note on group", "change owner"},
+	"change owner":  {"back up", "remove group", "note on group", "change owner"},
 }
 
 // missing are the pairs whose second operation has nothing to work on.

@@ -52,7 +52,7 @@ func (d *Datastore) RemoveSnapshot(ctx context.Context, snapshot backupinfo.Snap
 	if err := findSnapshot(root, snapshot); err != nil {
 		return report, err
 	}
-	set, err := d.lockForRemoval(ctx, root, snapshot, opts.Force)
+	set, err := d.lockForRemoval(ctx, root, snapshot, opts.Force, d.acquire)
 	if err != nil {
 		return report, err
 	}
@@ -88,9 +88,9 @@ func findSnapshot(root *os.File, snapshot backupinfo.Snapshot) error {
 // lockForRemoval takes the locks that the state of the snapshot asks for, and
 // looks at that state again under them: a manifest or a protection may have come
 // in between.
-func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool) (set *guards, err error) {
+func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool, acquire acquirer) (set *guards, err error) {
 	for range attempts {
-		set, err = d.tryLockForRemoval(ctx, root, snapshot, force)
+		set, err = tryLockForRemoval(ctx, root, snapshot, force, acquire)
 		if !errors.Is(err, errCommitted) {
 			break
 		}
@@ -101,9 +101,9 @@ func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot 
 // errCommitted says that a snapshot was finished between the look at it and its lock.
 var errCommitted = errors.New("has just been finished")
 
-func (d *Datastore) tryLockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool) (*guards, error) {
+func tryLockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool, acquire acquirer) (*guards, error) {
 	manifest := path.Join(snapshot.Dir(), backupinfo.ManifestName)
-	return d.acquire(ctx, func(set *guards) error {
+	return acquire(ctx, func(set *guards) error {
 		finished, err := exists(root, manifest)
 		if err != nil {
 			return err
@@ -139,7 +139,7 @@ func lockSnapshotForRemoval(set *guards, root *os.File, snapshot backupinfo.Snap
 	if !finished {
 		return nil
 	}
-	err := lockManifest(set, root, snapshot)
+	_, err := lockManifest(set, root, snapshot)
 	if errors.Is(err, beneath.ErrNotRegular) {
 		return nil // something was planted there, which nobody can rewrite
 	}
@@ -151,10 +151,15 @@ func checkUnprotected(root *os.File, snapshot backupinfo.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	if protected {
-		return &ProtectedError{Snapshots: []string{snapshot.Dir()}}
+	if !protected {
+		return nil
 	}
-	return nil
+	refusal := &ProtectedError{Snapshots: []string{snapshot.Dir()}}
+	if dir, err := beneath.OpenDir(root, snapshot.Dir()); err == nil {
+		refusal.Protection = readProtection(dir)
+		_ = dir.Close() // only read from
+	}
+	return refusal
 }
 
 // removeSnapshot takes one snapshot away. The caller holds its locks, or answers for doing without.

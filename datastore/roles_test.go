@@ -74,6 +74,16 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 		_, err = store.RemoveSnapshot(ctx, snapshot, datastore.RemoveOptions{})
 	case "remove-group":
 		_, err = store.RemoveGroup(ctx, object.Group, datastore.RemoveGroupOptions{})
+	case "prune":
+		_, err = store.Prune(ctx, object.Group, datastore.PruneOptions{Keep: backupinfo.KeepOptions{Last: 1}})
+	case "protect":
+		_, err = store.Protect(ctx, snapshot, datastore.ProtectOptions{Reason: o.data})
+	case "unprotect":
+		_, err = store.Unprotect(ctx, snapshot, datastore.UnprotectOptions{})
+	case "notes":
+		err = store.SetNotes(ctx, object, o.data)
+	case "change-owner":
+		err = store.ChangeOwner(ctx, object.Group, backupinfo.AuthID(o.data), datastore.ChangeOwnerOptions{})
 	default:
 		err = fmt.Errorf("no operation %q", o.name)
 	}

@@ -27,7 +27,8 @@ func TestTourOfTheREADMEWorks(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"new datastore", "3 reused", "base 2026-01-15T03:00:00Z", "etc/hosts", "would remove group host/laptop", "\nremoved group host/laptop",
+		"new datastore", "3 reused", "base 2026-01-15T03:00:00Z", "etc/hosts", "would keep 2", "P protected",
+		"would remove group host/laptop", "\nremoved group host/laptop",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in\n%s", want, out)

@@ -107,6 +107,11 @@ func (p *program) commands() []*cli.Command {
 		p.restoreCommand(),
 		p.removeSnapshotCommand("remove-snapshot", "forget"),
 		p.removeGroupCommand("remove-group"),
+		p.pruneCommand(),
+		p.protectCommand(),
+		p.unprotectCommand(),
+		p.notesCommand(),
+		p.changeOwnerCommand(),
 		p.snapshotCommand(),
 		p.groupCommand(),
 		p.completionCommand(),
@@ -125,6 +130,8 @@ func (p *program) snapshotCommand() *cli.Command {
 			p.snapshotsCommand("list"),
 			p.filesCommand("files"),
 			p.removeSnapshotCommand("forget"),
+			p.notesCommand(),
+			p.protectedCommand(),
 		},
 	}
 }

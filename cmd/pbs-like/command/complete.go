@@ -180,6 +180,8 @@ func flagChoices(flag string) []string {
 		return []string{string(logConsole), string(logJSON)}
 	case "log-level":
 		return []string{"debug", "info", "warn", "error"}
+	case "timezone":
+		return []string{"local", "UTC"}
 	case "backup-type":
 		return []string{"ct", "host", "vm"}
 	case flagLockWait:
@@ -191,9 +193,9 @@ func flagChoices(flag string) []string {
 // argument completes by what the command's usage line calls the argument.
 func (c *completer) argument(ctx context.Context, word string) completions {
 	switch c.argumentName() {
-	case "GROUP", "[GROUP]":
+	case "GROUP", "[GROUP]", "GROUP...":
 		return completions{todo: "-", words: c.groups(ctx)}
-	case "SNAPSHOT", "SNAPSHOT|GROUP":
+	case "SNAPSHOT", "SNAPSHOT...", "SNAPSHOT|GROUP", "SNAPSHOT|GROUP...":
 		return c.snapshots(ctx, word)
 	case "ARCHIVE":
 		return completions{todo: "-", words: c.archives(ctx)}

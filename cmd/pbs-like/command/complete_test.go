@@ -47,7 +47,7 @@ func TestCompletionOfWordsThatNeedNoStore(t *testing.T) {
 		{"li", "- list"},
 		{"re", "- restore remove-snapshot remove-group"},
 		{"--quiet snap", "- snapshots snapshot"},
-		{"snapshot _", "- list files forget"},
+		{"snapshot _", "- list files forget notes protected"},
 		{"list --out", "- --output-format"},
 		{"list --output-format j", "- json json-pretty"},
 		{"list --output-format=json-", "- --output-format=json-pretty"},
