@@ -342,3 +342,17 @@ func TestPruningSyncsOncePerBatch(t *testing.T) {
 		t.Errorf("%d syncs", syncs)
 	}
 }
+
+// Each needs the lock of the group, which one pruning must not refuse to itself.
+func TestSeveralLeftoversGoInOnePruning(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Backup("vm/100", third+day, []byte("x"))
+	for _, at := range []backupinfo.Time{first, second, third} {
+		broken := unfinished(t, store, at, time.Now())
+		put(t, filepath.Join(store.Dir, broken.Dir(), ".pbs-like-writer"), "")
+	}
+	if got := outcomes(prune(t, store, keepLast(1))); got != "removed removed removed kept" {
+		t.Error(got)
+	}
+}
