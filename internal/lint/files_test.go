@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // maxLines is how many lines with code a file that is no test may have.
@@ -21,6 +22,23 @@ func TestFilesAreShort(t *testing.T) {
 	for _, s := range allSources(t) {
 		if n := codeLines(s.text); !s.test && n > maxLines {
 			t.Errorf("%s has %d lines of code, at most %d are allowed: what in it would somebody look for under another name?", s.name, n, maxLines)
+		}
+	}
+}
+
+// maxWidth is how many characters a line of the program may have.
+const maxWidth = 160
+
+func TestLinesOfTheProgramFitAScreen(t *testing.T) {
+	t.Parallel()
+	for _, s := range allSources(t) {
+		if !isCommand(s.pkg.path()) {
+			continue
+		}
+		for i, line := range strings.Split(string(s.text), "\n") {
+			if n := utf8.RuneCountInString(line); n > maxWidth {
+				t.Errorf("%s:%d has %d characters, at most %d are allowed", s.name, i+1, n, maxWidth)
+			}
 		}
 	}
 }

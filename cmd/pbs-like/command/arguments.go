@@ -113,7 +113,7 @@ func (w *words) readFlag(word string) error {
 	case flag == nil && w.isBundle(word):
 		return w.readBundle(word)
 	case flag == nil:
-		return w.unknownFlag(name)
+		return w.unknownFlag(strings.TrimSuffix(word, "="+value), name)
 	}
 	if slices.Contains(helpFlag().Names(), name) {
 		w.help = true
@@ -147,11 +147,11 @@ func (w *words) readBundle(word string) error {
 	return nil
 }
 
-func (w *words) unknownFlag(name string) error {
+func (w *words) unknownFlag(typed, name string) error {
 	if why := flagsToCome()[name]; why != "" {
-		return usageErrorf("no flag %q: %s", spellFlag(name), why)
+		return usageErrorf("no flag %q: %s", typed, why)
 	}
-	return usageErrorf("unknown flag %q%s", spellFlag(name), w.suggestFlag(name))
+	return usageErrorf("unknown flag %q%s", typed, w.suggestFlag(name))
 }
 
 func spellFlag(name string) string {

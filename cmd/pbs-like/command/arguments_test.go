@@ -66,14 +66,15 @@ func TestWhatLooksLikeAFlagIsNeverAnArgument(t *testing.T) {
 		words, want string
 	}{
 		{"remove-group vm/100 --dryrun", `unknown flag "--dryrun"; did you mean "--dry-run"?`},
-		{"remove-group vm/100 -dry", `unknown flag "--dry"`},
+		{"remove-group vm/100 -dry", `unknown flag "-dry"`},
 		{"remove-group -x vm/100", `unknown flag "-x"`},
 		{"remove-group vm/100 ---dry-run", `unknown flag`},
+		{"remove-group vm/100 --dryrun=true", `unknown flag "--dryrun"; did you mean "--dry-run"?`},
 		{"remove-group vm/100 -5", `unknown flag "-5"`},
 		{"remove-group vm/100 --=x", `unknown flag`},
 		{"--nonsense", `unknown flag "--nonsense"`},
 		{"list -n", `command "list" has no flag -n`},
-		{"remove-group -nx vm/1", `unknown flag "--nx"`},
+		{"remove-group -nx vm/1", `unknown flag "-nx"`},
 		{"list --dry-run", `command "list" has no flag --dry-run`},
 		{"--dry-run list", `command "list" has no flag --dry-run`},
 		{"snapshot --force list", `command "snapshot list" has no flag --force`},
