@@ -93,9 +93,16 @@ func (r *restoration) run(ctx context.Context, write func(ctx context.Context, p
 // verdict is what a run that went to the end says: nil, or that the data is not all there.
 func (r *restoration) verdict() error {
 	if len(r.stats.Damaged) > 0 {
-		return fmt.Errorf("archive %q: %d places are lost and were filled with zeros: %w", r.archive.name.Display(), len(r.stats.Damaged), ErrCorrupt)
+		return fmt.Errorf("archive %q: %s, filled with zeros: %w", r.archive.name.Display(), lostPlaces(len(r.stats.Damaged)), ErrCorrupt)
 	}
 	return r.archive.damage
+}
+
+func lostPlaces(count int) string {
+	if count == 1 {
+		return "one place is lost"
+	}
+	return fmt.Sprintf("%d places are lost", count)
 }
 
 func (r *restoration) allChunks(ctx context.Context, write func(ctx context.Context, p part) error) error {
