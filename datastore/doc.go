@@ -1,6 +1,6 @@
 // Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
 // what is in it, makes snapshots, reads them and removes them, under locks that
-// other processes honour.
+// other processes honour. It collects the data that no snapshot needs any more.
 //
 // A [Datastore] is a handle without descriptors; an operation opens what it needs
 // and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
@@ -38,6 +38,7 @@
 //	remove a finished snapshot     -       (tidy)     exclusive          -       exclusive
 //	remove an unfinished snapshot  -       exclusive  exclusive          -       -
 //	remove a group                 -       exclusive  exclusive (all)    -       -
+//	collect garbage                exclusive -        -                  -       -
 //
 // So this is what happens to the second operation on the same thing while the
 // first one runs ("goes on" or "refused"):
@@ -50,6 +51,11 @@
 //
 // (*) with the next older snapshot as its base.
 //
+// A collection excludes backups of any group and other collections, both ways
+// round; it goes on beside restores and removals, and they beside it. What it has to
+// fear is a writer that counts on a chunk which is about to go, and L1 leaves
+// none. A removal that goes on meanwhile only takes references away.
+//
 // A lock counts for the directory that carries the name now: after locking, the
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.
@@ -61,7 +67,8 @@
 // files are unlinked. The manifest appears last, after everything else was synced.
 // A crash at any moment leaves a snapshot finished, unfinished, or gone, never
 // half of one that is listed as finished. Hidden leftovers whose lock is free are
-// swept by the next removal.
+// swept by the next removal or collection. A collection that is cut off has removed
+// fewer chunks, none of which anything referred to.
 //
 // # What is not promised
 //

@@ -18,15 +18,18 @@ type scenario struct {
 	operation
 	// snapshots is how many finished snapshots there are before and after. Nothing in between is right.
 	before, after int
+	// garbage says that there are chunks and a leftover that nobody needs any more.
+	garbage bool
 }
 
 var scenarios = map[string]scenario{
-	"a backup with a base":   {operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, 2, 3},
-	"the backup of a group":  {operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, 2, 3},
-	"removing a snapshot":    {operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, 2, 1},
-	"removing a group":       {operation{name: "remove-group", object: "vm/100"}, 2, 0},
-	"removing the last one":  {operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, 3, 2},
-	"removing another group": {operation{name: "remove-group", object: "ct/300"}, 3, 2},
+	"a backup with a base":   {operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, 2, 3, false},
+	"the backup of a group":  {operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, 2, 3, false},
+	"removing a snapshot":    {operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, 2, 1, false},
+	"removing a group":       {operation{name: "remove-group", object: "vm/100"}, 2, 0, false},
+	"removing the last one":  {operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, 3, 2, false},
+	"a collection":           {operation{name: "collect"}, 2, 2, true},
+	"removing another group": {operation{name: "remove-group", object: "ct/300"}, 3, 2, false},
 }
 
 func (s scenario) store(t *testing.T) *testds.Store {
@@ -34,8 +37,11 @@ func (s scenario) store(t *testing.T) *testds.Store {
 	store := testds.New(t)
 	store.Backup("vm/100", first, image(t, "xs64:1:50000"))
 	store.Backup("vm/100", second, image(t, "xs64:2:50000"))
-	if s.before == 3 {
+	if s.before == 3 || s.garbage {
 		store.Backup("ct/300", first, image(t, "xs64:3:50000"))
+	}
+	if s.garbage {
+		leaveGarbage(t, store)
 	}
 	return store
 }
@@ -85,6 +91,9 @@ func oneFailure(t *testing.T, s scenario, script *fsoptest.Script, errno unix.Er
 	}
 	if !done {
 		s.again(t, store, script)
+	}
+	if s.garbage {
+		collectRest(t, store)
 	}
 	sweepLeftovers(t, store)
 }
@@ -155,6 +164,9 @@ func killed(t *testing.T, s scenario, script spec) bool {
 	died := p.Wait() != nil
 	if !s.check(t, store, script) {
 		s.again(t, store, script)
+	}
+	if s.garbage {
+		collectRest(t, store)
 	}
 	removeAll(t, store, script)
 	sweepLeftovers(t, store)

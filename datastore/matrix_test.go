@@ -21,6 +21,7 @@ var running = map[string]struct {
 	"restore base": {operation{name: "held restore", object: "vm/100/" + second.String()}, "record"},
 	"remove base":  {operation{name: "remove-snapshot", object: "vm/100/" + second.String()}, "pause-before-0"},
 	"remove group": {operation{name: "remove-group", object: "vm/100"}, "pause-before-0"},
+	"collect":      {operation{name: "collect"}, "pause-before-0"},
 }
 
 // starting are those that come second.
@@ -35,15 +36,17 @@ var starting = map[string]operation{
 	"remove another":   {name: "remove-group", object: "vm/300"},
 	"remove the new":   {name: "remove-snapshot", object: "vm/100/" + third.String()},
 	"restore another":  {name: "restore", object: "vm/300/" + first.String()},
+	"collect":          {name: "collect"},
 	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
 }
 
 // refused are the pairs in which the second operation finds the lock held. All
 // others go on. The table is that of the package documentation.
 var refused = map[string][]string{
-	"back up":      {"back up", "remove base", "remove group", "remove the new"},
+	"back up":      {"back up", "remove base", "remove group", "remove the new", "collect"},
 	"restore base": {"remove base", "remove group"},
 	"remove base":  {"restore base", "remove base", "remove group"},
+	"collect":      {"back up", "back up another", "back up in third", "collect"},
 	"remove group": {"back up", "restore base", "restore older", "remove base", "remove older", "remove group"},
 }
 

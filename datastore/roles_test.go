@@ -60,6 +60,10 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	if err != nil {
 		return err
 	}
+	if o.name == "collect" {
+		_, err = store.Collect(ctx, datastore.CollectOptions{Cutoff: datastore.NoCutoff})
+		return err
+	}
 	object, err := backupinfo.ParseObject(backupinfo.Namespace{}, o.object)
 	if err != nil {
 		return err
