@@ -29,6 +29,7 @@ var scenarios = map[string]scenario{
 	"removing a group":       {operation{name: "remove-group", object: "vm/100"}, 2, 0, false},
 	"removing the last one":  {operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, 3, 2, false},
 	"a collection":           {operation{name: "collect"}, 2, 2, true},
+	"a verification":         {operation{name: "verify"}, 2, 2, false},
 	"removing another group": {operation{name: "remove-group", object: "ct/300"}, 3, 2, false},
 }
 
@@ -92,10 +93,19 @@ func oneFailure(t *testing.T, s scenario, script *fsoptest.Script, errno unix.Er
 	if !done {
 		s.again(t, store, script)
 	}
-	if s.garbage {
-		collectRest(t, store)
-	}
+	s.settle(t, store)
 	sweepLeftovers(t, store)
+}
+
+// settle runs what goes on where one was cut off, without being asked to.
+func (s scenario) settle(t *testing.T, store *testds.Store) {
+	t.Helper()
+	switch {
+	case s.garbage:
+		collectRest(t, store)
+	case s.name == "verify":
+		verify(t, store, datastore.VerifyOptions{Depth: -1})
+	}
 }
 
 // again repeats the operation undisturbed.
@@ -165,9 +175,7 @@ func killed(t *testing.T, s scenario, script spec) bool {
 	if !s.check(t, store, script) {
 		s.again(t, store, script)
 	}
-	if s.garbage {
-		collectRest(t, store)
-	}
+	s.settle(t, store)
 	removeAll(t, store, script)
 	sweepLeftovers(t, store)
 	return died

@@ -22,6 +22,7 @@ var running = map[string]struct {
 	"remove base":  {operation{name: "remove-snapshot", object: "vm/100/" + second.String()}, "pause-before-0"},
 	"remove group": {operation{name: "remove-group", object: "vm/100"}, "pause-before-0"},
 	"collect":      {operation{name: "collect"}, "pause-before-0"},
+	"verify base":  {operation{name: "verify", object: "vm/100/" + second.String()}, "pause-before-0"},
 }
 
 // starting are those that come second.
@@ -37,6 +38,8 @@ var starting = map[string]operation{
 	"remove the new":   {name: "remove-snapshot", object: "vm/100/" + third.String()},
 	"restore another":  {name: "restore", object: "vm/300/" + first.String()},
 	"collect":          {name: "collect"},
+	"verify base":      {name: "verify", object: "vm/100/" + second.String()},
+	"verify older":     {name: "verify", object: "vm/100/" + first.String()},
 	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
 }
 
@@ -45,9 +48,10 @@ var starting = map[string]operation{
 var refused = map[string][]string{
 	"back up":      {"back up", "remove base", "remove group", "remove the new", "collect"},
 	"restore base": {"remove base", "remove group"},
-	"remove base":  {"restore base", "remove base", "remove group"},
+	"remove base":  {"restore base", "remove base", "remove group", "verify base"},
 	"collect":      {"back up", "back up another", "back up in third", "collect"},
-	"remove group": {"back up", "restore base", "restore older", "remove base", "remove older", "remove group"},
+	"remove group": {"back up", "restore base", "restore older", "remove base", "remove older", "remove group", "verify base", "verify older"},
+	"verify base":  {"remove base", "remove group", "verify base"},
 }
 
 // missing are the pairs whose second operation has nothing to work on.

@@ -106,6 +106,7 @@ func (p *program) commands() []*cli.Command {
 		p.restoreCommand(),
 		p.removeSnapshotCommand("remove-snapshot", "forget"),
 		p.removeGroupCommand("remove-group"),
+		p.verifyCommand(),
 		p.gcCommand(),
 		p.snapshotCommand(),
 		p.groupCommand(),
