@@ -1,6 +1,6 @@
 // Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
 // what is in it, makes snapshots, reads them and removes them, under locks that
-// other processes honour. It collects the data that no snapshot needs any more.
+// other processes honour. It verifies them, and collects the data that none of them needs any more.
 //
 // A [Datastore] is a handle without descriptors; an operation opens what it needs
 // and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
@@ -28,13 +28,14 @@
 //	L4  the base            flock, shared     like L3, of the snapshot a backup builds on
 //	L5  the manifest        flock             the moment of a rewrite
 //
-// L2 to L4 lie on the directory itself, L5 on the file. All but L5 are refused at
-// once when they are held; [Options].LockWait tries the whole set again until it is
+// L2 to L4 lie on the directory itself, L5 on the file. Verification has L5 only
+// while it records its verdict. All but L5 are refused at once when they are held; [Options].LockWait tries the whole set again until it is
 // to be had. Who waits holds nothing.
 //
 //	operation                      L1      L2         L3                 L4      L5
 //	back up                        shared  exclusive  exclusive (new)    shared  -
 //	read, restore                  -       -          shared             -       -
+//	verify                         -       -          shared             -       exclusive
 //	remove a finished snapshot     -       (tidy)     exclusive          -       exclusive
 //	remove an unfinished snapshot  -       exclusive  exclusive          -       -
 //	remove a group                 -       exclusive  exclusive (all)    -       -
@@ -56,6 +57,9 @@
 // fear is a writer that counts on a chunk which is about to go, and L1 leaves
 // none. A removal that goes on meanwhile only takes references away.
 //
+// A verification is a reader. Two of one snapshot go on beside each other, but for
+// the moment of the verdict, which the second one waits for.
+//
 // A lock counts for the directory that carries the name now: after locking, the
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.
@@ -68,7 +72,8 @@
 // A crash at any moment leaves a snapshot finished, unfinished, or gone, never
 // half of one that is listed as finished. Hidden leftovers whose lock is free are
 // swept by the next removal or collection. A collection that is cut off has removed
-// fewer chunks, none of which anything referred to.
+// fewer chunks, none of which anything referred to. A verification that is cut off
+// has left old verdicts, or new ones.
 //
 // # What is not promised
 //
@@ -76,5 +81,6 @@
 // system that several hosts may share, changes are refused ([ErrSharedStore]). They
 // are not those of a Proxmox Backup Server of version 3.3.5 or later, which keeps
 // lock files elsewhere: don't change a store that such a server is serving.
-// Encrypted archives are recognised and not read.
+// Encrypted archives are recognised and not read; a verification compares what
+// is stored of them with its checksums.
 package datastore
