@@ -3,6 +3,7 @@ package datastore_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
@@ -374,5 +376,67 @@ func TestVerificationsABackupAndACollectionOnOneDamagedChunk(t *testing.T) {
 		if report, _ := verify(t, store, allSnapshots); report.Verdicts[datastore.VerdictOK] != 3 || len(chunkFiles(t, store)) != 1 {
 			t.Fatalf("%+v, %q", report, chunkFiles(t, store))
 		}
+	}
+}
+
+// TestAKillInAVerificationLosesNoFileOfADamagedChunk kills it before and after each
+// of its changes: the file of the chunk is there, under one name.
+func TestAKillInAVerificationLosesNoFileOfADamagedChunk(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"kill-before", "kill-after"} {
+		for n, died := 0, true; died; n++ {
+			store := testds.New(t)
+			store.Damaged = true
+			data := image(t, "xs64:1:100000")
+			store.Backup("vm/100", first, data)
+			if err := flip(theChunk(t, store)); err != nil {
+				t.Fatal(err)
+			}
+			died = operation{name: "verify"}.start(t, store, fmt.Sprintf("%s-%d", when, n)).Wait() != nil
+			if files := chunkFiles(t, store); len(files) != 1 {
+				t.Errorf("%s-%d: %q", when, n, files)
+			}
+			if report, verdicts := verify(t, store, allSnapshots); report.Verdicts[datastore.VerdictFailed] != 1 || verdicts[0].Unrecorded != nil {
+				t.Errorf("%s-%d: %+v", when, n, verdicts)
+			}
+			store.Backup("vm/200", first, data)
+			collect(t, store, nothing)
+			if report, _ := verify(t, store, allSnapshots); report.Verdicts[datastore.VerdictOK] != 2 || len(chunkFiles(t, store)) != 1 {
+				t.Errorf("%s-%d: %+v, %q", when, n, report, chunkFiles(t, store))
+			}
+		}
+	}
+}
+
+func TestASnapshotThatSomebodyRemovesIsPassedOver(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	busy := store.Backup("vm/100", first, []byte("x"))
+	store.Backup("vm/200", first, []byte("x"))
+	remover := operation{name: "remove-snapshot", object: busy.String()}.start(t, store, "pause-before-0")
+	waitUntilHeld(remover)
+	report, verdicts := verify(t, store, allSnapshots)
+	if report.Verdicts[datastore.VerdictBusy] != 1 || report.Verdicts[datastore.VerdictOK] != 1 || !errors.Is(verdicts[0].Err, flock.ErrLocked) {
+		t.Errorf("%+v", verdicts)
+	}
+	remover.Send("go on")
+	remover.Expect("done")
+	// One that goes between the listing and its turn has vanished.
+	next := store.Backup("vm/300", first, []byte("x")) // comes first, for it was never verified
+	gone := backupinfo.Snapshot{Group: store.Group("vm/200"), Time: first}
+	ds := store.Open(datastore.Options{})
+	opts := datastore.VerifyOptions{Snapshots: []backupinfo.Snapshot{gone, next}}
+	once := true
+	opts.Each = func(datastore.SnapshotVerdict) {
+		if once {
+			once = false
+			if _, err := ds.RemoveSnapshot(t.Context(), gone, datastore.RemoveOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	report, err := ds.Verify(t.Context(), opts)
+	if err != nil || report.Verdicts[datastore.VerdictOK] != 1 || report.Verdicts[datastore.VerdictVanished] != 1 {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
