@@ -7,7 +7,8 @@ import (
 
 // Info describes a chunk's file.
 type Info struct {
-	Size int64 // of the stored form, in bytes; 0 is the trace of a crash, or of an object store's cache
+	Size  int64  // of the stored form, in bytes; 0 is the trace of a crash, or of an object store's cache
+	Inode uint64 // on many file systems, files with numbers near to each other are near to each other on disk
 }
 
 // Lookup tells about a chunk without reading or touching it. The error is a
@@ -19,5 +20,5 @@ func (s *Store) Lookup(d digest.Digest) (Info, error) {
 		return Info{}, classify(d, err)
 	}
 	size, err := regularSize(s.chunks, name, st)
-	return Info{Size: size}, classify(d, err)
+	return Info{Size: size, Inode: st.Ino}, classify(d, err)
 }

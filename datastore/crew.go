@@ -47,7 +47,7 @@ func newCrew(chunks *chunkstore.Store) *crew {
 const maxCrew = 4
 
 // crewSize is one more than there are cores: somebody always waits for the disk.
-func crewSize() int { return min(runtime.GOMAXPROCS(0)+1, maxCrew) }
+func crewSize() int { return min(runtime.GOMAXPROCS(0)+2, maxCrew) }
 
 // Close frees the coders.
 func (c *crew) Close() error {

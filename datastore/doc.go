@@ -1,6 +1,7 @@
 // Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
-// what is in it, makes snapshots, reads them, prunes and removes them, protects
-// them, and changes notes and owners, under locks that other processes honour.
+// what is in it, makes snapshots, reads and verifies them, prunes and removes them,
+// protects them, changes notes and owners, and collects the data that nothing needs
+// any more, under locks that other processes honour.
 //
 // A [Datastore] is a handle without descriptors; an operation opens what it needs
 // and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
@@ -28,16 +29,18 @@
 //	L4  the base            flock, shared     like L3, of the snapshot a backup builds on
 //	L5  the manifest        flock             the moment of a rewrite
 //
-// L2 to L4 lie on the directory itself, L5 on the file. All but L5 are refused at
-// once when they are held; [Options].LockWait tries the whole set again until it is
+// L2 to L4 lie on the directory itself, L5 on the file. Verification has L5 only
+// while it records its verdict. All but L5 are refused at once when they are held; [Options].LockWait tries the whole set again until it is
 // to be had. Who waits holds nothing.
 //
 //	operation                      L1      L2         L3                 L4      L5
 //	back up                        shared  exclusive  exclusive (new)    shared  -
 //	read, restore                  -       -          shared             -       -
+//	verify                         -       -          shared             -       exclusive
 //	remove a finished snapshot     -       (tidy)     exclusive          -       exclusive
 //	remove an unfinished snapshot  -       exclusive  exclusive          -       -
 //	remove a group                 -       exclusive  exclusive (all)    -       -
+//	collect garbage                exclusive -        -                  -       -
 //	prune                          -       as the removal of each snapshot that goes
 //	protect, unprotect             -       -          exclusive          -       -
 //	notes of a snapshot            -       -          shared             -       exclusive
@@ -62,6 +65,14 @@
 // (*) with the next older snapshot as its base. Pruning is never refused as a
 // whole: what is in use stays, and the report says so.
 //
+// A collection excludes backups of any group and other collections, both ways
+// round; it goes on beside restores and removals, and they beside it. What it has to
+// fear is a writer that counts on a chunk which is about to go, and L1 leaves
+// none. A removal that goes on meanwhile only takes references away.
+//
+// A verification is a reader. Two of one snapshot go on beside each other, but for
+// the moment of the verdict, which the second one waits for.
+//
 // A lock counts for the directory that carries the name now: after locking, the
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.
@@ -73,8 +84,10 @@
 // files are unlinked. The manifest appears last, after everything else was synced.
 // A crash at any moment leaves a snapshot finished, unfinished, or gone, never
 // half of one that is listed as finished. Hidden leftovers whose lock is free are
-// swept by the next removal or pruning. A manifest, an owner, notes and the mark
-// of a protection are replaced by one rename: the old or the new one, whole.
+// swept by the next removal, pruning or collection. A manifest, an owner, notes and the mark
+// of a protection are replaced by one rename: the old or the new one, whole. A
+// collection that is cut off has removed fewer chunks, none of which anything referred
+// to. A verification that is cut off has left old verdicts, or new ones.
 //
 // # What is not promised
 //
@@ -82,5 +95,6 @@
 // system that several hosts may share, changes are refused ([ErrSharedStore]). They
 // are not those of a Proxmox Backup Server of version 3.3.5 or later, which keeps
 // lock files elsewhere: don't change a store that such a server is serving.
-// Encrypted archives are recognised and not read.
+// Encrypted archives are recognised and not read; a verification compares what
+// is stored of them with its checksums.
 package datastore

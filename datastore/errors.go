@@ -32,6 +32,8 @@ var (
 	// ErrSharedStore means that the locks of this file system do not reach the
 	// other hosts that may use the store, so that nothing may be changed.
 	ErrSharedStore = errors.New("locks do not reach other hosts")
+	// ErrNested means that there is another datastore inside of this one.
+	ErrNested = errors.New("datastores inside of each other")
 	// ErrWrongUser means that this process could not give new files the store's owner.
 	ErrWrongUser = errors.New("store belongs to another user")
 )

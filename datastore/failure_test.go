@@ -22,6 +22,8 @@ type scenario struct {
 	before, after int
 	measure       func(*testds.Store) int
 	prepare       func(*testds.Store)
+	// garbage says that there are chunks and a leftover that nobody needs any more.
+	garbage bool
 }
 
 var scenarios = map[string]scenario{
@@ -38,6 +40,8 @@ var scenarios = map[string]scenario{
 	"notes on a snapshot":    {operation: operation{name: "notes", object: "vm/100/" + first.String(), data: "new"}, after: 1, measure: hasNotes("vm/100/" + first.String())},
 	"notes on a group":       {operation: operation{name: "notes", object: "vm/100", data: "new"}, after: 1, measure: hasNotes("vm/100")},
 	"taking notes away":      {operation: operation{name: "notes", object: "vm/100"}, before: 1, prepare: noteOnGroup, measure: hasNotes("vm/100")},
+	"a collection":           {operation: operation{name: "collect"}, before: 2, after: 2, garbage: true},
+	"a verification":         {operation: operation{name: "verify"}, before: 2, after: 2},
 	"changing the owner":     {operation: operation{name: "change-owner", object: "vm/100", data: "new@pam"}, after: 1, measure: hasNewOwner},
 }
 
@@ -104,8 +108,11 @@ func (s scenario) store(t *testing.T) *testds.Store {
 	store.Backup("vm/100", second, image(t, "xs64:2:50000"))
 	if s.prepare != nil {
 		s.prepare(store)
-	} else if s.before == 3 {
+	} else if s.before == 3 || s.garbage {
 		store.Backup("ct/300", first, image(t, "xs64:3:50000"))
+	}
+	if s.garbage {
+		leaveGarbage(t, store)
 	}
 	return store
 }
@@ -159,7 +166,19 @@ func oneFailure(t *testing.T, s scenario, script *fsoptest.Script, errno unix.Er
 	if !done {
 		s.again(t, store, script)
 	}
+	s.settle(t, store)
 	sweepLeftovers(t, store)
+}
+
+// settle runs what goes on where one was cut off, without being asked to.
+func (s scenario) settle(t *testing.T, store *testds.Store) {
+	t.Helper()
+	switch {
+	case s.garbage:
+		collectRest(t, store)
+	case s.name == "verify":
+		verify(t, store, datastore.VerifyOptions{Depth: -1})
+	}
 }
 
 // again repeats the operation undisturbed.
@@ -229,6 +248,7 @@ func killed(t *testing.T, s scenario, script spec) bool {
 	if !s.check(t, store, script) {
 		s.again(t, store, script)
 	}
+	s.settle(t, store)
 	removeAll(t, store, script)
 	sweepLeftovers(t, store)
 	return died

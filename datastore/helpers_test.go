@@ -3,6 +3,9 @@ package datastore_test
 import (
 	"iter"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/internal/goldenspec"
 	"github.com/pbs-like/pbs-like/internal/helperproc"
@@ -21,3 +24,13 @@ func image(t testing.TB, spec string) []byte {
 }
 
 func TestMain(m *testing.M) { helperproc.Main(m, roles) }
+
+// accessed is when a file was last accessed.
+func accessed(t testing.TB, path string) time.Time {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		t.Fatal(err)
+	}
+	return time.Unix(st.Atim.Unix())
+}

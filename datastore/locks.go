@@ -121,6 +121,16 @@ func lockStoreShared(ctx context.Context, set *guards, chunks *chunkstore.Store)
 	return nil
 }
 
+// lockStoreExclusive takes L1 for somebody who removes chunks: nobody writes any.
+func lockStoreExclusive(ctx context.Context, set *guards, chunks *chunkstore.Store) (*flock.ExclusiveGuard, error) {
+	guard, err := chunks.LockExclusive(ctx, flock.Wait{})
+	if err != nil {
+		return nil, err
+	}
+	set.add(guard)
+	return guard, nil
+}
+
 // lockNewStore locks the directory in which a store is being made.
 func lockNewStore(set *guards, root *os.File) error {
 	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: "."})

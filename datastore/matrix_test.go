@@ -26,6 +26,8 @@ var running = map[string]struct {
 	"note on base":  {operation{name: "notes", object: "vm/100/" + second.String(), data: "x"}, "pause-before-0"},
 	"note on group": {operation{name: "notes", object: "vm/100", data: "x"}, "pause-before-0"},
 	"change owner":  {operation{name: "change-owner", object: "vm/100", data: "a@pam"}, "pause-before-0"},
+	"collect":       {operation{name: "collect"}, "pause-before-0"},
+	"verify base":   {operation{name: "verify", object: "vm/100/" + second.String()}, "pause-before-0"},
 }
 
 // starting are those that come second.
@@ -47,6 +49,9 @@ var starting = map[string]operation{
 	"note on base":     {name: "notes", object: "vm/100/" + second.String(), data: "y"},
 	"note on group":    {name: "notes", object: "vm/100", data: "y"},
 	"change owner":     {name: "change-owner", object: "vm/100", data: "root@pam"},
+	"collect":          {name: "collect"},
+	"verify base":      {name: "verify", object: "vm/100/" + second.String()},
+	"verify older":     {name: "verify", object: "vm/100/" + first.String()},
 	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
 }
 
@@ -54,19 +59,21 @@ var starting = map[string]operation{
 // others go on. The table is that of the package documentation.
 var refused = map[string][]string{
 	"back up": {
-		"back up", "remove base", "remove group", "remove the new", "protect base", "unprotect base", "note on group", "change owner",
+		"back up", "remove base", "remove group", "remove the new", "protect base", "unprotect base", "note on group", "change owner", "collect",
 	},
 	"restore base": {"remove base", "remove group", "protect base", "unprotect base"},
-	"remove base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base"},
+	"remove base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
 	"remove group": {
 		"back up", "restore base", "restore older", "remove base", "remove older", "remove group",
-		"protect base", "protect older", "unprotect base", "note on base", "note on group", "change owner",
+		"protect base", "protect older", "unprotect base", "note on base", "note on group", "change owner", "verify base", "verify older",
 	},
-	"prune":         {"restore older", "remove older", "remove group", "protect older"},
-	"protect base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base"},
-	"note on base":  {"remove base", "remove group", "protect base", "unprotect base", "note on base"},
+	"prune":         {"restore older", "remove older", "remove group", "protect older", "verify older"},
+	"protect base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
+	"note on base":  {"remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
 	"note on group": {"back up", "remove group", "note on group", "change owner"},
 	"change owner":  {"back up", "remove group", "note on group", "change owner"},
+	"collect":       {"back up", "back up another", "back up in third", "collect"},
+	"verify base":   {"remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
 }
 
 // missing are the pairs whose second operation has nothing to work on.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
@@ -46,7 +48,10 @@ func (d *Datastore) rewriteManifest(ctx context.Context, root *os.File, disk *fs
 	if err != nil || text == nil {
 		return err
 	}
-	return replaceManifest(disk, dir, manifest, text)
+	if err := replaceManifest(disk, dir, manifest, text); err != nil {
+		return err
+	}
+	return removeTemporary(disk, dir, fsop.TempPrefix(backupinfo.ManifestName))
 }
 
 // changedManifest gives the new text of a manifest, or nil where it is the old one.
@@ -85,4 +90,26 @@ func replaceManifest(disk *fsop.Disk, dir *os.File, old *flock.ExclusiveGuard, s
 		return fmt.Errorf("manifest in %q: %w", dir.Name(), err)
 	}
 	return disk.WriteFile(dir, backupinfo.ManifestName, stored, fileMode)
+}
+
+// removeTemporary removes the files of rewrites that were cut off. Under the
+// manifest's lock there is no other rewrite.
+func removeTemporary(disk *fsop.Disk, dir *os.File, prefix string) error {
+	again, err := beneath.OpenDir(dir, ".") // a directory's read position belongs to its open file
+	if err != nil {
+		return err
+	}
+	defer again.Close()
+	names, err := again.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, prefix) {
+			if err := ignoreVanished(disk.Remove(again, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package datastore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 // roles are what a helper process can be told to do.
 var roles = map[string]helperproc.Role{
 	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
+	"collect as": collectAs, "collect with limit": collectWithLimit,
 }
 
 // operation is one thing that a process does to a store.
@@ -60,6 +62,13 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	if err != nil {
 		return err
 	}
+	switch {
+	case o.name == "collect":
+		_, err = store.Collect(ctx, datastore.CollectOptions{Cutoff: datastore.NoCutoff})
+		return err
+	case o.name == "verify" && o.object == "":
+		return verifyAll(ctx, store, datastore.VerifyOptions{Depth: -1})
+	}
 	object, err := backupinfo.ParseObject(backupinfo.Namespace{}, o.object)
 	if err != nil {
 		return err
@@ -70,6 +79,8 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 		return o.backUp(ctx, store, object.Group, pipe)
 	case "restore", "held restore":
 		return o.restore(ctx, store, snapshot, pipe)
+	case "verify":
+		return verifyAll(ctx, store, datastore.VerifyOptions{Snapshots: []backupinfo.Snapshot{snapshot}})
 	case "remove-snapshot":
 		_, err = store.RemoveSnapshot(ctx, snapshot, datastore.RemoveOptions{})
 	case "remove-group":
@@ -88,6 +99,19 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 		err = fmt.Errorf("no operation %q", o.name)
 	}
 	return err
+}
+
+// verifyAll makes an error of whatever is not good or not recorded.
+func verifyAll(ctx context.Context, store *datastore.Datastore, opts datastore.VerifyOptions) error {
+	var failed error
+	opts.Each = func(v datastore.SnapshotVerdict) {
+		if v.Verdict != datastore.VerdictOK {
+			failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", v.Snapshot, v.Verdict, v.Err))
+		}
+		failed = errors.Join(failed, v.Unrecorded)
+	}
+	_, err := store.Verify(ctx, opts)
+	return errors.Join(err, failed)
 }
 
 func (o operation) hold(pipe *helperproc.IO) error {

@@ -112,6 +112,8 @@ func (p *program) commands() []*cli.Command {
 		p.unprotectCommand(),
 		p.notesCommand(),
 		p.changeOwnerCommand(),
+		p.verifyCommand(),
+		p.gcCommand(),
 		p.snapshotCommand(),
 		p.groupCommand(),
 		p.completionCommand(),

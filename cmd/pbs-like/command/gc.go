@@ -1,0 +1,171 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"github.com/pbs-like/pbs-like/datastore"
+)
+
+func (p *program) gcCommand() *cli.Command {
+	return &cli.Command{
+		Name:    "gc",
+		Aliases: []string{"garbage-collect"},
+		Usage:   "remove the data that no snapshot needs any more",
+		Description: "Removes the chunks that no index refers to, once they have been left alone for the cut-off, and what\n" +
+			"crashed operations left. It is refused while a backup runs anywhere on this host, and none starts\n" +
+			"while it runs; restores and removals go on. Where an index or a directory can't be read, nothing is\n" +
+			"removed. It may be interrupted at any moment.",
+		Flags: []cli.Flag{
+			&cli.DurationFlag{Name: flagCutoff, Value: datastore.DefaultCutoff, DefaultText: "24h5m", Usage: "keep unreferenced data that was used within the last `DURATION`: a backup that was interrupted can use it again. 0 keeps none"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "touch", Usage: "set the time of access of the chunks in use, for a Proxmox Backup Server that collects this store too"},
+			dryRunFlag(),
+			yesFlag(),
+			lockWaitFlag(),
+			formatFlag(),
+		},
+		Action: withArgs("", p.gc),
+	}
+}
+
+const flagCutoff = "cutoff"
+
+func (p *program) gc(c *cli.Context) error {
+	format, err := outputFormatOf(c)
+	if err != nil {
+		return err
+	}
+	opts, err := collectOptions(c)
+	if err != nil {
+		return err
+	}
+	question, err := p.newQuestion(c)
+	if err != nil {
+		return err
+	}
+	ds, err := p.open(c)
+	if err != nil {
+		return err
+	}
+	if !opts.DryRun && !question.answered {
+		plan := opts
+		plan.DryRun = true
+		report, err := ds.Collect(c.Context, plan)
+		if err == nil {
+			err = question.confirm(c.Context, "Remove "+garbage(report)+"?")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	report, err := ds.Collect(c.Context, opts)
+	if err != nil && report.RemovedBytes == 0 && len(report.Blocked) == 0 {
+		return err
+	}
+	return errors.Join(err, p.printCollection(format, opts.DryRun, report, err != nil))
+}
+
+func collectOptions(c *cli.Context) (datastore.CollectOptions, error) {
+	opts := datastore.CollectOptions{Cutoff: c.Duration(flagCutoff), DryRun: c.Bool(flagDryRun), Touch: c.Bool("touch")}
+	if opts.Cutoff < 0 {
+		return opts, usageErrorf("--%s %v is negative", flagCutoff, opts.Cutoff)
+	}
+	if opts.Cutoff == 0 {
+		opts.Cutoff = datastore.NoCutoff
+	}
+	return opts, nil
+}
+
+// collectionJSON has the keys of the original's status, and some more.
+type collectionJSON struct {
+	UPID             string   `json:"upid"`
+	IndexFiles       int      `json:"index-file-count"`
+	IndexBytes       uint64   `json:"index-data-bytes"`
+	DiskBytes        uint64   `json:"disk-bytes"`
+	DiskChunks       int      `json:"disk-chunks"`
+	RemovedBytes     uint64   `json:"removed-bytes"`
+	RemovedChunks    int      `json:"removed-chunks"`
+	PendingBytes     uint64   `json:"pending-bytes"`
+	PendingChunks    int      `json:"pending-chunks"`
+	RemovedBad       int      `json:"removed-bad"`
+	StillBad         int      `json:"still-bad"`
+	Blocked          []string `json:"blocked"`
+	Empty            int      `json:"empty-chunks"`
+	Missing          int      `json:"missing-chunks"`
+	RemovedLeftovers int      `json:"removed-leftovers"`
+	RemovedTemp      int      `json:"removed-temp"`
+	Unexpected       []string `json:"unexpected"`
+}
+
+func newCollectionJSON(r datastore.CollectReport) collectionJSON {
+	out := collectionJSON{
+		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexBytes: r.IndexBytes, DiskBytes: r.DiskBytes, DiskChunks: r.DiskChunks,
+		RemovedBytes: r.RemovedBytes, RemovedChunks: r.RemovedChunks, PendingBytes: r.PendingBytes, PendingChunks: r.PendingChunks,
+		RemovedBad: r.RemovedBad, StillBad: r.StillBad, Empty: r.Empty, Missing: r.Missing,
+		RemovedLeftovers: r.RemovedLeftovers, RemovedTemp: r.RemovedTemp,
+		Blocked: []string{}, Unexpected: append([]string{}, r.Unexpected...),
+	}
+	for _, entry := range r.Blocked {
+		out.Blocked = append(out.Blocked, entry.Error())
+	}
+	return out
+}
+
+func (p *program) printCollection(format outputFormat, dryRun bool, r datastore.CollectReport, failed bool) error {
+	if format != formatText {
+		p.progress.finish()
+		return writeJSON(p.out, newCollectionJSON(r), format == formatJSONPretty)
+	}
+	for _, entry := range r.Blocked {
+		p.log.Warn().Msg(entry.Error())
+	}
+	return p.summary(collectionLines(dryRun, r, failed)...)
+}
+
+func collectionLines(dryRun bool, r datastore.CollectReport, failed bool) []string {
+	removed := "removed "
+	if dryRun {
+		removed = "would remove "
+	}
+	lines := []string{
+		removed + garbage(r),
+		fmt.Sprintf("kept, not old enough: %s, %s", plural(r.PendingChunks, "chunk"), humanize.IBytes(r.PendingBytes)),
+	}
+	if failed {
+		return lines // the rest was not counted to its end, perhaps
+	}
+	lines = append(lines, fmt.Sprintf("in use: %s, %s, for %s in %s%s", plural(r.DiskChunks, "chunk"), humanize.IBytes(r.DiskBytes),
+		humanize.IBytes(r.IndexBytes), plural(r.IndexFiles, "archive"), factor(r)))
+	if r.Missing+r.Empty+r.StillBad > 0 {
+		lines = append(lines, fmt.Sprintf("damaged: %s missing, %d empty, %d files of damaged ones kept; verify tells whose they are",
+			plural(r.Missing, "chunk"), r.Empty, r.StillBad))
+	}
+	return append(lines, fmt.Sprintf("took %v", r.Duration.Round(time.Millisecond)))
+}
+
+// garbage is what goes.
+func garbage(r datastore.CollectReport) string {
+	parts := []string{plural(r.RemovedChunks, "chunk"), humanize.IBytes(r.RemovedBytes)}
+	for _, other := range []struct {
+		n    int
+		noun string
+	}{{r.RemovedBad, "file of a damaged chunk"}, {r.RemovedTemp, "unfinished chunk"}, {r.RemovedLeftovers, "leftover"}} {
+		if other.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d × %s", other.n, other.noun))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// factor is what deduplication and compression save.
+func factor(r datastore.CollectReport) string {
+	if r.DiskBytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.1f times)", float64(r.IndexBytes)/float64(r.DiskBytes))
+}

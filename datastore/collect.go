@@ -1,0 +1,199 @@
+package datastore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/chunkstore"
+	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/fsop"
+)
+
+// DefaultCutoff is for how long a chunk must have been left alone before a
+// collection removes it: that of the original.
+const DefaultCutoff = 24*time.Hour + 5*time.Minute
+
+// NoCutoff removes every chunk that nothing refers to, however new it is.
+const NoCutoff time.Duration = -1
+
+// CollectOptions are how garbage is collected.
+type CollectOptions struct {
+	// Cutoff is the age that an unreferenced chunk must have: since it was written,
+	// read, touched or renamed, whatever was last. 0 is DefaultCutoff.
+	//
+	// No writer runs during a collection, so that even NoCutoff endangers no
+	// snapshot. The age keeps the chunks of a backup that was interrupted for the
+	// next try.
+	Cutoff time.Duration
+	// DryRun makes every check, under the same lock, and changes nothing.
+	DryRun bool
+	// Touch sets the time of access of every chunk in use to now. It is for stores
+	// that are collected by somebody who relies on it as well.
+	Touch bool
+	// Now tells the time; nil is the clock.
+	Now func() time.Time
+}
+
+// CollectReport is what a collection found and did. In a dry run the Removed
+// figures are what would have been removed.
+type CollectReport struct {
+	// UPID names the run, as in .gc-status.
+	UPID     backupinfo.UPID
+	Duration time.Duration
+
+	// IndexFiles is the number of indexes, IndexBytes the sum of the sizes of what they describe.
+	IndexFiles int
+	IndexBytes uint64
+	// Referenced is the number of distinct chunks that they name, Missing how many of those are not there.
+	Referenced, Missing int
+	// Disk are the chunks that stay and are in use, with DiskBytes on disk. Empty
+	// are those of them with a file of no bytes, which no reader can use.
+	DiskChunks, Empty int
+	DiskBytes         uint64
+	// Removed are the chunks that are gone, and RemovedBytes all bytes that were freed.
+	RemovedChunks int
+	RemovedBytes  uint64
+	// RemovedBad are files of damaged chunks that were removed, RemovedTemp those of
+	// chunks that were never finished, RemovedLeftovers what crashed operations left.
+	RemovedBad, RemovedTemp, RemovedLeftovers int
+	// Pending are chunks that nothing refers to and that are not old enough, or were not reached.
+	PendingChunks int
+	PendingBytes  uint64
+	// StillBad are old files of damaged chunks that something refers to, and that nobody stored anew.
+	StillBad int
+	// Unexpected are the first indexes in places where no backup has any; they count like the others.
+	Unexpected []string
+	// Blocked is what was found because of which nothing was removed: it may hide
+	// references to chunks.
+	Blocked []*EntryError
+}
+
+// Collect removes the chunks that no index refers to any more. It holds the
+// datastore's lock exclusively from before it looks at anything until nothing more
+// is removed, so that no writer of any process can be running: flock.ErrLocked
+// while one is.
+//
+// Every index anywhere below the store counts, but for hidden names. Nothing is
+// removed before all of them were read and all chunk directories were looked
+// through. A directory or an index that can't be read ends it before that. Where
+// something may hide references (an index without a readable header, a symbolic
+// link), all is looked through and nothing is removed; the error is then
+// [ErrCorrupt] and the report names it in Blocked. A store with another one inside,
+// or one that looks like the cache of an object store, is refused.
+//
+// It may be interrupted, or die, at any moment; the next one goes on. After an
+// error the report tells what was done so far.
+func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report CollectReport, err error) {
+	root, err := d.openRoot()
+	if err != nil {
+		return report, err
+	}
+	defer root.Close()
+	if err := d.changeable(root); err != nil {
+		return report, err
+	}
+	disk, err := d.disk(root)
+	if err != nil {
+		return report, err
+	}
+	chunks, err := chunkstore.Open(root, chunkstore.Options{Disk: disk})
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, chunks.Close()) }()
+	c := &collection{Datastore: d, opts: opts, root: root, disk: disk, chunks: chunks, marks: newMarks()}
+	set, err := d.acquire(ctx, func(set *guards) (err error) {
+		c.lock, err = lockStoreExclusive(ctx, set, chunks)
+		return err
+	})
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	err = c.run(ctx)
+	return c.report, err
+}
+
+// collection is one run of Collect.
+type collection struct {
+	*Datastore
+	opts   CollectOptions
+	root   *os.File
+	disk   *fsop.Disk
+	chunks *chunkstore.Store
+	lock   *flock.ExclusiveGuard
+
+	oldest  time.Time // what was last used before goes
+	marks   *marks
+	report  CollectReport
+	beside  []string // directories with leftovers in them
+	plan    sweepPlan
+	removed sweepTotals
+}
+
+func (c *collection) run(ctx context.Context) error {
+	now := c.opts.Now
+	if now == nil {
+		now = time.Now
+	}
+	start := now()
+	c.report.UPID = c.newUPID(taskCollect, start)
+	c.oldest = start.Add(-cutoffOf(c.opts))
+	err := c.markAll(ctx)
+	if err == nil {
+		err = c.survey(ctx)
+	}
+	if err == nil && !c.opts.DryRun {
+		err = c.clear(ctx)
+	}
+	c.conclude()
+	c.report.Duration = now().Sub(start)
+	if err == nil && !c.opts.DryRun {
+		c.writeStatus()
+	}
+	return err
+}
+
+func cutoffOf(opts CollectOptions) time.Duration {
+	if opts.Cutoff == 0 {
+		return DefaultCutoff
+	}
+	return opts.Cutoff
+}
+
+// isOld tells whether the age of something unreferenced lets it go.
+func (c *collection) isOld(newest time.Time) bool {
+	return c.opts.Cutoff < 0 || newest.Before(c.oldest)
+}
+
+// clear removes what the survey found, unless something stands against it.
+func (c *collection) clear(ctx context.Context) error {
+	if err := c.blocked(); err != nil {
+		return err
+	}
+	// A removal that was seen here must not be undone by a power cut after which
+	// the chunks are gone: the rename of the snapshot goes to disk first.
+	if err := c.disk.SyncFS(c.root); err != nil {
+		return err
+	}
+	if err := c.sweepChunks(ctx); err != nil {
+		return err
+	}
+	return c.sweepLeftovers(ctx)
+}
+
+// blocked is the error of a collection that removes nothing.
+func (c *collection) blocked() error {
+	if len(c.report.Blocked) == 0 {
+		return nil
+	}
+	first := c.report.Blocked[0]
+	if n := len(c.report.Blocked); n > 1 {
+		return fmt.Errorf("nothing was removed, because of %w, and of %d more like that: %w", first, n-1, ErrCorrupt)
+	}
+	return fmt.Errorf("nothing was removed, because of %w: %w", first, ErrCorrupt)
+}

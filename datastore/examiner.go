@@ -1,0 +1,148 @@
+package datastore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pbs-like/pbs-like/blob"
+	"github.com/pbs-like/pbs-like/chunkstore"
+	"github.com/pbs-like/pbs-like/digest"
+)
+
+const (
+	// batchSize is how many chunks are put into the order of the disk at once: 6 MiB of memory.
+	batchSize = 128 << 10
+	// maxReasons bounds the errors that are remembered; beyond it only that there was one.
+	maxReasons = 10_000
+)
+
+// examiner reads chunks and proves them, each one once in its life.
+type examiner struct {
+	store   *chunkstore.Store
+	rename  bool // put damaged ones aside
+	loaders []*chunkstore.Loader
+	visited *marks
+
+	mu           sync.Mutex
+	lost, unread *marks // of the visited ones
+	reasons      map[digest.Digest]error
+	renamed      []string
+	chunks       int
+	encrypted    int
+	bytes        uint64
+}
+
+// job is a chunk to be read.
+type job struct {
+	digest digest.Digest
+	size   int
+	inode  uint64
+}
+
+func newExaminer(store *chunkstore.Store, rename bool) *examiner {
+	e := &examiner{store: store, rename: rename, visited: newMarks(), lost: newMarks(), unread: newMarks(), reasons: map[digest.Digest]error{}}
+	// One more than there are cores: somebody always waits for the disk.
+	for range runtime.GOMAXPROCS(0) + 1 {
+		e.loaders = append(e.loaders, store.NewLoader())
+	}
+	return e
+}
+
+// Close gives the memory back.
+func (e *examiner) Close() (err error) {
+	for _, loader := range e.loaders {
+		err = errors.Join(err, loader.Close())
+	}
+	e.loaders = nil
+	return err
+}
+
+// examine reads a batch of chunks in the order of their inodes, which on most
+// file systems is about that of the disk. The error is that of ctx.
+func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uint64)) error {
+	for i := range batch {
+		// What can't be looked up is found out when it is read.
+		info, _ := e.store.Lookup(batch[i].digest)
+		batch[i].inode = info.Inode
+	}
+	slices.SortFunc(batch, func(a, b job) int { return cmp.Compare(a.inode, b.inode) })
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for _, loader := range e.loaders[:min(len(e.loaders), len(batch))] {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(batch) {
+					return
+				}
+				e.one(loader, batch[i], step)
+			}
+		})
+	}
+	workers.Wait()
+	return ctx.Err()
+}
+
+// one reads one chunk.
+func (e *examiner) one(loader *chunkstore.Loader, j job, step func(bytes uint64)) {
+	_, err := loader.Load(j.digest, j.size)
+	if errors.Is(err, chunkstore.ErrMissing) {
+		// It may have been on its way back to its name, see Condemn.
+		_, err = loader.Load(j.digest, j.size)
+	}
+	renamed := ""
+	if errors.Is(err, chunkstore.ErrCorrupt) {
+		renamed, err = e.suspect(loader, j, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.note(j, err)
+	if renamed != "" {
+		e.renamed = append(e.renamed, renamed)
+	}
+	step(uint64(j.size))
+}
+
+// suspect looks at a damaged chunk again. One that is good, and merely not what the
+// index says, is not put aside: others may need it.
+func (e *examiner) suspect(loader *chunkstore.Loader, j job, first error) (renamed string, err error) {
+	switch data, again := loader.Load(j.digest, chunkstore.AnySize); {
+	case again == nil && len(data) == j.size:
+		return "", nil // somebody has stored it anew
+	case again == nil:
+		return "", fmt.Errorf("%w, and is good: the index is wrong", first)
+	case !errors.Is(again, chunkstore.ErrCorrupt), !e.rename:
+		return "", again
+	}
+	renamed, err = e.store.Condemn(j.digest, loader)
+	if err != nil {
+		return "", fmt.Errorf("%w; it could not be renamed: %w", first, err)
+	}
+	return renamed, first
+}
+
+// note sorts the result of one chunk. The caller holds the lock.
+func (e *examiner) note(j job, err error) {
+	e.chunks++
+	e.bytes += uint64(j.size)
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, blob.ErrNeedKey):
+		e.encrypted++
+		return
+	case errors.Is(err, chunkstore.ErrCorrupt), errors.Is(err, chunkstore.ErrMissing):
+		e.lost.add(j.digest)
+	default:
+		e.unread.add(j.digest)
+	}
+	if len(e.reasons) < maxReasons {
+		e.reasons[j.digest] = err
+	}
+}

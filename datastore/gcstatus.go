@@ -1,0 +1,74 @@
+package datastore
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/pbs-like/pbs-like/internal/beneath"
+)
+
+// statusName is where the last collection leaves its figures.
+const statusName = ".gc-status"
+
+// gcStatus is the content of .gc-status, with the keys and in the order of the original,
+// which leaves no white space between them.
+type gcStatus struct {
+	UPID           string `json:"upid"`
+	IndexFiles     int    `json:"index-file-count"`
+	IndexDataBytes uint64 `json:"index-data-bytes"`
+	DiskBytes      uint64 `json:"disk-bytes"`
+	DiskChunks     int    `json:"disk-chunks"`
+	RemovedBytes   uint64 `json:"removed-bytes"`
+	RemovedChunks  int    `json:"removed-chunks"`
+	PendingBytes   uint64 `json:"pending-bytes"`
+	PendingChunks  int    `json:"pending-chunks"`
+	RemovedBad     int    `json:"removed-bad"`
+	StillBad       int    `json:"still-bad"`
+}
+
+func statusOf(r CollectReport) gcStatus {
+	return gcStatus{
+		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexDataBytes: r.IndexBytes,
+		DiskBytes: r.DiskBytes, DiskChunks: r.DiskChunks,
+		RemovedBytes: r.RemovedBytes, RemovedChunks: r.RemovedChunks,
+		PendingBytes: r.PendingBytes, PendingChunks: r.PendingChunks,
+		RemovedBad: r.RemovedBad, StillBad: r.StillBad,
+	}
+}
+
+// writeStatus leaves the figures of a collection that came to its end. They are
+// for people: that they could not be written undoes nothing, and is a notice.
+func (c *collection) writeStatus() {
+	text, err := json.Marshal(statusOf(c.report))
+	if err == nil {
+		err = c.disk.WriteFile(c.root, statusName, text, fileMode)
+	}
+	if err == nil {
+		err = c.removeOldStatus()
+	}
+	if err != nil {
+		c.Datastore.opts.Events.notice(statusName, "the figures of this collection could not be written", err)
+	}
+}
+
+// removeOldStatus removes the temporary files of collections that were cut off here.
+// Under the lock there is no other.
+func (c *collection) removeOldStatus() error {
+	dir, err := beneath.OpenDir(c.root, ".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, statusName+".tmp_") {
+			if err := c.disk.Remove(dir, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
