@@ -34,7 +34,7 @@ test: ## run all tests (PKG=./flock/ for one package, ARGS=-run=Name)
 
 .PHONY: race
 race: ## run all tests with the race detector
-	go test -race -short $(ARGS) $(PKG)
+	go test -race -short -timeout 30m $(ARGS) $(PKG)
 
 .PHONY: cover
 cover: ## measure what the tests reach, coverage.html

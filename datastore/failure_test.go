@@ -133,12 +133,20 @@ func (s scenario) check(t *testing.T, store *testds.Store, injected fmt.Stringer
 	return measured == s.after
 }
 
+// failureErrnos are what disk operations fail with. With -short one has to do.
+func failureErrnos() []unix.Errno {
+	if testing.Short() {
+		return []unix.Errno{unix.ENOSPC}
+	}
+	return []unix.Errno{unix.ENOSPC, unix.EIO, unix.EACCES}
+}
+
 // TestADiskOperationThatFailsLeavesOldOrNew makes every disk operation of every
 // scenario fail once, before and after it happened.
 func TestADiskOperationThatFailsLeavesOldOrNew(t *testing.T) {
 	t.Parallel()
 	for name, scenario := range scenarios {
-		for _, errno := range []unix.Errno{unix.ENOSPC, unix.EIO, unix.EACCES} {
+		for _, errno := range failureErrnos() {
 			t.Run(fmt.Sprintf("%s/%s", name, unix.ErrnoName(errno)), func(t *testing.T) {
 				t.Parallel()
 				for script := range fsoptest.Failures(t, errno) {
@@ -205,6 +213,7 @@ func sweepLeftovers(t *testing.T, store *testds.Store) {
 // TestADiskThatIsGoneLeavesOldOrNew makes every operation from one on fail, so that nothing can be cleaned up either.
 func TestADiskThatIsGoneLeavesOldOrNew(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	for name, scenario := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,6 +232,7 @@ func TestADiskThatIsGoneLeavesOldOrNew(t *testing.T) {
 // TestAKillLeavesOldOrNew kills a process before and after each disk operation.
 func TestAKillLeavesOldOrNew(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	for name, scenario := range scenarios {
 		for _, when := range []string{"kill-before", "kill-after"} {
 			t.Run(name+"/"+when, func(t *testing.T) {

@@ -34,3 +34,12 @@ func accessed(t testing.TB, path string) time.Time {
 	}
 	return time.Unix(st.Atim.Unix())
 }
+
+// skipIfShort leaves out what runs hundreds of processes or stores: with the race
+// detector it would take a quarter of an hour, and finds no races of its own.
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long, and -short was asked for")
+	}
+}

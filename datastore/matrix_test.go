@@ -135,6 +135,7 @@ func checkSecond(t *testing.T, line string, refused, missing bool, holder int) {
 // every operation that was refused that it works at once.
 func TestTheMomentAProcessIsKilledItsLocksAreGone(t *testing.T) {
 	t.Parallel()
+	skipIfShort(t)
 	for name, list := range refused {
 		for _, second := range list {
 			t.Run(name+", then "+second, func(t *testing.T) {

@@ -188,7 +188,7 @@ func TestOnlyWhatWasReadAndIsWrongFails(t *testing.T) {
 		"a missing index":     {func(_, snapshot string) error { return os.Remove(filepath.Join(snapshot, "disk.img.fidx")) }, datastore.VerdictFailed, 0},
 		"a flipped blob":      {func(_, snapshot string) error { return flip(filepath.Join(snapshot, "vm.conf.blob")) }, datastore.VerdictFailed, 0},
 		"a missing blob":      {func(_, snapshot string) error { return os.Remove(filepath.Join(snapshot, "vm.conf.blob")) }, datastore.VerdictFailed, 0},
-		"a directory for one": {func(_, snapshot string) error { return replaceByDirectory(filepath.Join(snapshot, "vm.conf.blob")) }, datastore.VerdictUnsure, 0},
+		"a directory for one": {func(_, snapshot string) error { return replaceByDirectory(filepath.Join(snapshot, "vm.conf.blob")) }, datastore.VerdictFailed, 0},
 		"a flipped manifest":  {func(_, snapshot string) error { return flip(filepath.Join(snapshot, "index.json.blob")) }, datastore.VerdictFailed, 0},
 		"a directory for it":  {func(_, snapshot string) error { return replaceByDirectory(filepath.Join(snapshot, "index.json.blob")) }, datastore.VerdictUnsure, 0},
 	} {

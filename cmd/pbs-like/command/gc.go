@@ -22,8 +22,14 @@ func (p *program) gcCommand() *cli.Command {
 			"while it runs; restores and removals go on. Where an index or a directory can't be read, nothing is\n" +
 			"removed. It may be interrupted at any moment.",
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: flagCutoff, Value: datastore.DefaultCutoff, DefaultText: "24h5m", Usage: "keep unreferenced data that was used within the last `DURATION`: a backup that was interrupted can use it again. 0 keeps none"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "touch", Usage: "set the time of access of the chunks in use, for a Proxmox Backup Server that collects this store too"},
+			&cli.DurationFlag{
+				Name: flagCutoff, Value: datastore.DefaultCutoff, DefaultText: "24h5m",
+				Usage: "keep unreferenced data that was used within the last `DURATION`: a backup that was interrupted can use it again. 0 keeps none",
+			},
+			&cli.BoolFlag{
+				DisableDefaultText: true, Name: "touch",
+				Usage: "set the time of access of the chunks in use, for a Proxmox Backup Server that collects this store too",
+			},
 			dryRunFlag(),
 			yesFlag(),
 			lockWaitFlag(),

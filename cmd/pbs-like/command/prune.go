@@ -162,7 +162,10 @@ func groupsToPrune(c *cli.Context, ds *datastore.Datastore, unread *unreadable) 
 }
 
 // askToPrune shows the plan and asks, if there is anything to remove.
-func (p *program) askToPrune(ctx context.Context, ds *datastore.Datastore, groups []backupinfo.Group, opts datastore.PruneOptions, view pruneView, question question) error {
+func (p *program) askToPrune(
+	ctx context.Context, ds *datastore.Datastore, groups []backupinfo.Group,
+	opts datastore.PruneOptions, view pruneView, question question,
+) error {
 	opts.DryRun = true
 	plan := pruneAll(ctx, ds, groups, opts)
 	removed := plan.count(datastore.PruneRemoved)

@@ -28,7 +28,10 @@ func (p *program) verifyCommand() *cli.Command {
 		Flags: append(walkFlags(),
 			&cli.StringFlag{Name: "outdated-after", Usage: "pass over what was found good within the last `DURATION`, such as 30d or 12h"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "skip-verified", Usage: "pass over what was found good, whenever that was"},
-			&cli.StringFlag{Name: "max-duration", Usage: "begin no other snapshot after `DURATION`, such as 2h; the next run goes on with those that were verified least recently"},
+			&cli.StringFlag{
+				Name:  "max-duration",
+				Usage: "begin no other snapshot after `DURATION`, such as 2h; the next run goes on with those that were verified least recently",
+			},
 			&cli.BoolFlag{DisableDefaultText: true, Name: flagDryRun, Aliases: []string{"n"}, Usage: "only read: keep no results, rename no damaged chunk"},
 			lockWaitFlag(),
 			formatFlag(),
@@ -160,7 +163,8 @@ func verdictRow(v datastore.SnapshotVerdict) []string {
 // concludeVerification sums up, and makes an error of what is not good.
 func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyReport, err error) error {
 	text := fmt.Sprintf("%s good, %d failed, %d could not be verified; %s, %s in %v", plural(r.Verdicts[datastore.VerdictOK], "snapshot"),
-		r.Verdicts[datastore.VerdictFailed], r.Verdicts[datastore.VerdictUnsure], plural(r.Chunks, "chunk"), humanize.IBytes(r.Bytes), r.Duration.Round(time.Millisecond))
+		r.Verdicts[datastore.VerdictFailed], r.Verdicts[datastore.VerdictUnsure],
+		plural(r.Chunks, "chunk"), humanize.IBytes(r.Bytes), r.Duration.Round(time.Millisecond))
 	if r.Encrypted > 0 {
 		text += fmt.Sprintf("; %d of them are encrypted, and without a key only their checksums were compared", r.Encrypted)
 	}
