@@ -32,6 +32,12 @@ type Options struct {
 	// OnlyHost says that no other host uses the store, so that it may be changed
 	// although its file system carries no locks to other hosts.
 	OnlyHost bool
+	// ServerStopped says that no Proxmox Backup Server runs on this machine, so that a
+	// store which one is configured to serve may be changed.
+	ServerStopped bool
+	// ServerConfig is the list of the datastores that a server on this machine serves;
+	// empty is /etc/proxmox-backup/datastore.cfg.
+	ServerConfig string
 	// Events tell what goes on.
 	Events Events
 	// Disk performs every change; nil is the operating system. Tests make single operations fail with it.
@@ -155,6 +161,9 @@ func isEmpty(dir *os.File) (bool, error) {
 // whose new files would belong to the wrong user.
 func (d *Datastore) changeable(root *os.File) error {
 	if err := d.checkReach(root); err != nil {
+		return err
+	}
+	if err := d.checkServer(root); err != nil {
 		return err
 	}
 	return d.checkUser(root)

@@ -94,7 +94,8 @@
 // The locks reach every process on this kernel, and no other host: on a file
 // system that several hosts may share, changes are refused ([ErrSharedStore]). They
 // are not those of a Proxmox Backup Server of version 3.3.5 or later, which keeps
-// lock files elsewhere: don't change a store that such a server is serving.
+// lock files elsewhere: a store that a server on this machine is configured to serve
+// is not changed either ([ErrServed]), and one of a server in a container must not be.
 // Encrypted archives are recognised and not read; a verification compares what
 // is stored of them with its checksums.
 package datastore

@@ -34,6 +34,9 @@ var (
 	ErrSharedStore = errors.New("locks do not reach other hosts")
 	// ErrNested means that there is another datastore inside of this one.
 	ErrNested = errors.New("datastores inside of each other")
+	// ErrServed means that a Proxmox Backup Server on this machine serves the store,
+	// whose locks this program does not take.
+	ErrServed = errors.New("its server's locks are not taken here")
 	// ErrWrongUser means that this process could not give new files the store's owner.
 	ErrWrongUser = errors.New("store belongs to another user")
 )

@@ -68,7 +68,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitLockLost
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse):
+	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, datastore.ErrServed):
 		return exitLocked
 	case errors.Is(err, datastore.ErrCorrupt):
 		return exitCorrupt

@@ -28,6 +28,7 @@ func TestExitCodes(t *testing.T) {
 		{"older", datastore.ErrOlder, 1},
 		{"exists", datastore.ErrExists, 1},
 		{"shared store", datastore.ErrSharedStore, 1},
+		{"served store", datastore.ErrServed, 11},
 		{"command line", usageErrorf("x"), 2},
 		{"a bad name on the command line", asUsage(datastore.ErrNotFound), 2},
 		{"in part", fmt.Errorf("%w: 1 kept", errPartly), 3},

@@ -21,6 +21,7 @@ const (
 type settings struct {
 	datastore string
 	onlyHost  bool
+	stopped   bool // the server of this machine
 	quiet     bool
 	waited    bool // --lock-wait was given
 }
@@ -37,6 +38,10 @@ func globalFlags() []cli.Flag {
 			Usage: "change a store on a network file system, whose locks reach no other host: say that no other host uses it",
 		},
 		&cli.BoolFlag{
+			Name: "server-stopped", DisableDefaultText: true,
+			Usage: "change a store that a Proxmox Backup Server on this machine is configured to serve: say that it does not run",
+		},
+		&cli.BoolFlag{
 			Name: "quiet", Aliases: []string{"q"}, DisableDefaultText: true,
 			Usage: "no progress, no summaries; warnings, errors and what was asked for only",
 		},
@@ -51,6 +56,7 @@ func (p *program) readGlobals(c *cli.Context) error {
 	p.settings = settings{
 		datastore: c.String(flagDatastore),
 		onlyHost:  c.Bool("i-am-the-only-host"),
+		stopped:   c.Bool("server-stopped"),
 		quiet:     c.Bool("quiet"),
 	}
 	return p.configureLog(c.String("log-format"), c.String("log-level"), p.settings.quiet)
@@ -83,7 +89,7 @@ func (p *program) open(c *cli.Context) (*datastore.Datastore, error) {
 		return nil, usageErrorf("--%s %v is negative", flagLockWait, wait)
 	}
 	p.settings.waited = wait > 0
-	return datastore.Open(path, datastore.Options{LockWait: wait, OnlyHost: p.settings.onlyHost, Events: p.events()})
+	return datastore.Open(path, datastore.Options{LockWait: wait, OnlyHost: p.settings.onlyHost, ServerStopped: p.settings.stopped, Events: p.events()})
 }
 
 // The flags that several commands have.
