@@ -118,6 +118,9 @@ func rootOfTheDead(t *testing.T) *os.File {
 
 func TestAWriterThatIsKilledLeavesTheOldOrTheNew(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes hundreds of processes, and -short was asked for")
+	}
 	c := newSample(sampleSeed, sampleSize)
 	for _, sc := range scenarios() {
 		t.Run(sc.name, func(t *testing.T) {
