@@ -88,18 +88,11 @@ type CollectReport struct {
 // It may be interrupted, or die, at any moment; the next one goes on. After an
 // error the report tells what was done so far.
 func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report CollectReport, err error) {
-	root, err := d.openRoot()
+	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err
 	}
 	defer root.Close()
-	if err := d.changeable(root); err != nil {
-		return report, err
-	}
-	disk, err := d.disk(root)
-	if err != nil {
-		return report, err
-	}
 	chunks, err := chunkstore.Open(root, chunkstore.Options{Disk: disk})
 	if err != nil {
 		return report, err
