@@ -38,8 +38,10 @@ var house = map[string]place{
 
 	"chunkstore": {2, []string{"digest", "blob", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
 
+	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
+
 	"datastore": {3, append([]string{
-		"flock", "internal/beneath", "internal/fsop", "chunkstore",
+		"flock", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore",
 	}, values...), "composes everything below"},
 
 	"cmd/pbs-like/command": {4, append([]string{
