@@ -34,7 +34,7 @@ func warm(b *testing.B, ds *datastore.Datastore) {
 func restored(b *testing.B, ds *datastore.Datastore, restore func(a *datastore.Archive) error) time.Duration {
 	b.Helper()
 	start := time.Now()
-	reader, err := ds.OpenSnapshot(b.Context(), backupinfo.Snapshot{Group: group(b, "vm/100"), Time: 1})
+	reader, err := ds.OpenSnapshot(b.Context(), backupinfo.Snapshot{Group: group(b, "vm/100"), Time: 1}, datastore.ReadOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -77,7 +77,8 @@ func (s *Store) rereadBad(d digest.Digest, loader *Loader) (*unix.Stat_t, error)
 		return nil, &fs.PathError{Op: "read", Path: s.chunks.Name() + "/" + name, Err: err}
 	}
 	switch err := loader.decode(d, loader.stored, AnySize); {
-	case err == nil, errors.Is(err, blob.ErrNeedKey):
+	case err == nil, errors.Is(err, blob.ErrNeedKey), errors.Is(err, blob.ErrWrongKey):
+		// Without the right key nobody can tell; what can't be opened stays, and the next writer replaces it.
 		return nil, nil
 	case errors.Is(err, ErrCorrupt):
 		return &st, nil

@@ -25,7 +25,9 @@
 // A name stands for its content, so what is there already is kept, if it is worth
 // it. [Store.Insert] reads it first, and replaces it when it is damaged. Of two
 // good unencrypted forms the smaller one stays. An encrypted one never replaces an
-// unencrypted one. Either way the chunk's time of last access is now, which is
+// unencrypted one. With a key ([Options].Key), an encrypted one that is there has to
+// open under it and hold what its name says; else it is replaced. Without a key its
+// CRC has to do. Either way the chunk's time of last access is now, which is
 // what keeps it from the next collection.
 //
 // # How it is written

@@ -1,6 +1,7 @@
 package chunkstore
 
 import (
+	"crypto/cipher"
 	"errors"
 	"fmt"
 
@@ -39,8 +40,11 @@ func (l *Loader) Close() error {
 // right, want bytes came out of it (or any number of them, with [AnySize]), and
 // their digest is d.
 //
+// The digest of an encrypted chunk is the one under the store's key.
+//
 // The errors are those of [Store.Load], a [*CorruptChunkError] when one of these
-// does not hold, and blob.ErrNeedKey for an encrypted chunk whose CRC is right. Of
+// does not hold, and for an encrypted chunk whose CRC is right blob.ErrNeedKey
+// where there is no key, and blob.ErrWrongKey where it does not open the chunk. Of
 // a hostile chunk no more than want bytes are decoded.
 func (l *Loader) Load(d digest.Digest, want int) ([]byte, error) {
 	var err error
@@ -56,16 +60,25 @@ func (l *Loader) Load(d digest.Digest, want int) ([]byte, error) {
 func (l *Loader) decode(d digest.Digest, stored []byte, want int) (err error) {
 	err = l.unpack(stored, want)
 	switch {
-	case errors.Is(err, blob.ErrNeedKey):
+	case errors.Is(err, blob.ErrNeedKey), errors.Is(err, blob.ErrWrongKey):
 		return fmt.Errorf("chunk %s: %w", d, err)
 	case err != nil:
 		return &CorruptChunkError{d, err}
 	case want != AnySize && len(l.data) != want:
 		return &CorruptChunkError{d, fmt.Errorf("it has %d bytes of data and not %d", len(l.data), want)}
-	case digest.Of(l.data) != d:
+	case l.digest(stored) != d:
 		return &CorruptChunkError{d, errors.New("its data has another digest")}
 	}
 	return nil
+}
+
+// digest is the name that belongs to the data of a chunk which was decoded. What
+// was encrypted decides: whoever has no key can't make the name of encrypted data.
+func (l *Loader) digest(stored []byte) digest.Digest {
+	if header, err := blob.ParseHeader(stored); err == nil && header.Kind.Encrypted() {
+		return l.store.key.Digest(l.data)
+	}
+	return digest.Of(l.data)
 }
 
 // unpack makes the data of a stored chunk. That of a plain one is where it is, behind
@@ -80,17 +93,26 @@ func (l *Loader) unpack(stored []byte, want int) (err error) {
 	if want == AnySize {
 		limit = blob.MaxSize
 	}
-	l.decoded, err = l.dec.Decode(l.decoded[:0], stored, limit)
+	l.decoded, err = l.dec.DecodeWithKey(l.decoded[:0], stored, limit, l.store.aead())
 	l.data = l.decoded
 	return err
 }
 
-// examine proves a chunk as far as that goes without a key and returns its kind.
-func (l *Loader) examine(d digest.Digest) (blob.Kind, error) {
-	_, err := l.Load(d, AnySize)
-	if err != nil && !errors.Is(err, blob.ErrNeedKey) {
-		return 0, err
+// aead is the encryption of the store's key, a true nil without one.
+func (s *Store) aead() cipher.AEAD {
+	if s.key == nil {
+		return nil
 	}
-	header, err := blob.ParseHeader(l.stored)
-	return header.Kind, err
+	return s.key.AEAD()
+}
+
+// examine proves a chunk, as far as that goes with the key at hand, and returns its
+// kind. proven is false for an encrypted one that could only be checked without a key.
+func (l *Loader) examine(d digest.Digest) (kind blob.Kind, proven bool, err error) {
+	_, err = l.Load(d, AnySize)
+	if err != nil && !errors.Is(err, blob.ErrNeedKey) {
+		return 0, false, err
+	}
+	header, headerErr := blob.ParseHeader(l.stored)
+	return header.Kind, err == nil, headerErr
 }

@@ -16,10 +16,14 @@ func (in *insertion) replaces(size int64) (bool, error) {
 	}
 	l := in.loaders.Get().(*Loader)
 	defer in.loaders.Put(l)
-	there, err := l.examine(in.digest)
+	there, _, err := l.examine(in.digest)
 	switch {
 	case isDamage(err):
 		return true, nil
+	case errors.Is(err, blob.ErrWrongKey):
+		// What is to be inserted opens with the key and has this name, or else it is refused:
+		// then what is there has the name of data that it does not hold.
+		return true, in.prove(l)
 	case errors.Is(err, fs.ErrNotExist):
 		return false, errChanged
 	case err != nil:

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/digest"
 )
 
@@ -42,14 +43,12 @@ func missingIsFalse(d digest.Digest, err error) (bool, error) {
 // ReuseVerified is Reuse for a chunk of which nobody has proved that it was written
 // to its end: it is read with loader, which belongs to s, and false is returned
 // also when it is damaged, or when the disk can't read it (EIO). An encrypted chunk
-// can't be proven without a key, and whoever has none could not read it back: false.
+// can't be proven without its key, and whoever has none could not read it back: false.
 func (s *Store) ReuseVerified(d digest.Digest, loader *Loader) (bool, error) {
-	switch kind, err := loader.examine(d); {
-	case err == nil && kind.Encrypted():
-		return false, nil
-	case err == nil:
+	switch _, proven, err := loader.examine(d); {
+	case err == nil && proven:
 		return s.Reuse(d)
-	case errors.Is(err, ErrMissing), isDamage(err):
+	case err == nil, errors.Is(err, ErrMissing), errors.Is(err, blob.ErrWrongKey), isDamage(err):
 		return false, nil
 	default:
 		return false, err

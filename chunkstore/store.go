@@ -12,6 +12,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 const (
@@ -29,6 +30,7 @@ type Store struct {
 	root   *os.File // the caller's
 	chunks *os.File
 	disk   *fsop.Disk
+	key    *keys.Key // nil for none
 
 	// direct says that writing past the page cache is worth trying.
 	direct atomic.Bool
@@ -41,6 +43,8 @@ type Options struct {
 	// Disk makes the changes; its Owner is whose new files are. nil: the real
 	// disk, owner as it comes.
 	Disk *fsop.Disk
+	// Key proves encrypted chunks: whoever reads or writes those needs it. nil: none.
+	Key *keys.Key
 }
 
 // Open opens the chunk store in the open directory root, which the caller keeps
@@ -51,7 +55,7 @@ func Open(root *os.File, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, noStore(err)
 	}
-	s := &Store{root: root, chunks: chunks, disk: opts.Disk}
+	s := &Store{root: root, chunks: chunks, disk: opts.Disk, key: opts.Key}
 	s.direct.Store(directPays(chunks))
 	s.loaders.New = func() any { return s.NewLoader() }
 	return s, nil

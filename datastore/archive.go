@@ -17,6 +17,7 @@ import (
 	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/index"
 	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // Archive is one archive of an open snapshot. Everything that is read of it was
@@ -25,9 +26,11 @@ import (
 type Archive struct {
 	reader *SnapshotReader
 	name   backupinfo.ArchiveName
-	file   *os.File
-	index  *index.Reader // nil for a blob
-	data   []byte        // of a blob
+	// encrypted says that the manifest names it so: its chunks have the names of the key's.
+	encrypted bool
+	file      *os.File
+	index     *index.Reader // nil for a blob
+	data      []byte        // of a blob
 	// damage is what is wrong with the index as a whole; nothing is read then, but for a salvage.
 	damage error
 
@@ -38,15 +41,16 @@ type Archive struct {
 }
 
 // OpenArchive opens an archive of the snapshot. One that is not there is
-// [ErrNotFound], an encrypted one blob.ErrNeedKey. The archive has to be closed
-// before the snapshot.
+// [ErrNotFound]; an encrypted one is a *keys.MissingKeyError without a key
+// (blob.ErrNeedKey), and blob.ErrWrongKey with another one. The archive has to be
+// closed before the snapshot.
 func (r *SnapshotReader) OpenArchive(ctx context.Context, name backupinfo.ArchiveName) (*Archive, error) {
 	entry, listed := r.manifest.File(name.File())
 	if !listed && name.File() != backupinfo.ClientLogName && !name.IsManifest() {
 		return nil, &NotFoundError{Kind: "archive", Name: r.snapshot.Dir() + "/" + name.Display(), Hint: r.archives()}
 	}
-	if listed && entry.CryptMode == backupinfo.CryptEncrypt && name.Kind() != backupinfo.Blob {
-		return nil, fmt.Errorf("archive %q is encrypted: %w", name.Display(), blob.ErrNeedKey)
+	if listed && entry.CryptMode == backupinfo.CryptEncrypt && name.Kind() != backupinfo.Blob && r.key == nil {
+		return nil, fmt.Errorf("archive %q is encrypted: %w", name.Display(), r.missingKey())
 	}
 	file, err := beneath.OpenRegular(r.dir, name.File())
 	if errors.Is(err, fs.ErrNotExist) && listed {
@@ -56,7 +60,7 @@ func (r *SnapshotReader) OpenArchive(ctx context.Context, name backupinfo.Archiv
 		err = corruptIf(err, beneath.ErrNotRegular, beneath.ErrSymlink)
 		return nil, notFound(err, "archive", r.snapshot.Dir()+"/"+name.Display())
 	}
-	a := &Archive{reader: r, name: name, file: file, number: -1}
+	a := &Archive{reader: r, name: name, file: file, number: -1, encrypted: entry.CryptMode == backupinfo.CryptEncrypt}
 	if name.Kind() == backupinfo.Blob {
 		err = a.openBlob(entry, listed)
 	} else {
@@ -117,8 +121,20 @@ func (a *Archive) openBlob(entry backupinfo.File, listed bool) error {
 	}
 	decoder := blob.NewDecoder()
 	defer decoder.Close()
-	a.data, err = decoder.Decode(nil, stored, blob.MaxSize)
+	a.data, err = decoder.DecodeWithKey(nil, stored, blob.MaxSize, aeadOf(a.reader.key))
+	if errors.Is(err, blob.ErrNeedKey) {
+		return fmt.Errorf("encrypted: %w", a.reader.missingKey())
+	}
 	return corruptIf(err, blob.ErrCorrupt, blob.ErrTooLarge)
+}
+
+// missingKey names the key that would be needed, as far as the manifest tells.
+func (r *SnapshotReader) missingKey() error {
+	missing := &keys.MissingKeyError{}
+	if named, err := namedKey(r.manifest); err == nil && named != nil {
+		missing.Fingerprint = *named
+	}
+	return missing
 }
 
 // corruptIf makes a lower package's class of damage this package's own.
@@ -200,7 +216,7 @@ func (a *Archive) from(offset uint64) ([]byte, error) {
 	}
 	if number != a.number {
 		a.number = -1 // the buffer is about to be written to
-		if a.chunk, err = loadChunk(a.loader, chunk); err != nil {
+		if a.chunk, err = a.loadChunk(a.loader, chunk); err != nil {
 			return nil, err
 		}
 		a.number = number
@@ -209,10 +225,14 @@ func (a *Archive) from(offset uint64) ([]byte, error) {
 }
 
 // loadChunk loads and proves a chunk. The data is good until the loader is used again.
-func loadChunk(loader *chunkstore.Loader, chunk index.Chunk) ([]byte, error) {
+func (a *Archive) loadChunk(loader *chunkstore.Loader, chunk index.Chunk) ([]byte, error) {
 	data, err := loader.Load(chunk.Digest, int(chunk.Size()))
-	if err != nil {
-		return nil, corruptIf(err, chunkstore.ErrCorrupt, chunkstore.ErrMissing, chunkstore.ErrForeign)
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.Is(err, blob.ErrWrongKey) && a.reader.signature == SignatureOK:
+		// The key is the one that the manifest, and with it the index, was signed with.
+		return nil, corruptIf(err, blob.ErrWrongKey)
 	}
-	return data, nil
+	return nil, corruptIf(err, chunkstore.ErrCorrupt, chunkstore.ErrMissing, chunkstore.ErrForeign)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // BackupOptions are how a new snapshot is made.
@@ -24,6 +25,14 @@ type BackupOptions struct {
 	Base BaseChoice
 	// Notes become the notes of the snapshot.
 	Notes string
+	// Key encrypts the archives and signs the manifest. nil leaves both undone.
+	Key *keys.Key
+	// CryptMode is what Key is for: empty is encrypt where there is a key and none where
+	// there is not; sign-only stores the data as it is. With none, the key is not used.
+	CryptMode backupinfo.CryptMode
+	// KeyCopy is the key for the owner of a master key, from keys.File.EncryptForMaster.
+	// It becomes the file [KeyCopyName] of the snapshot. nil leaves that out.
+	KeyCopy []byte
 }
 
 // BaseChoice says which snapshot is the base of a backup. The zero value is the
@@ -53,6 +62,8 @@ type SnapshotWriter struct {
 	dir      *os.File              // its directory
 	newGroup bool                  // the group is there because of this backup
 	base     *base
+	crypt    crypt
+	keyCopy  []byte
 	manifest *backupinfo.Manifest
 	crew     *crew
 	upload   uploadStats
@@ -67,7 +78,7 @@ type SnapshotWriter struct {
 // Backup begins a snapshot of a group, which is made if it is not there. It is
 // refused while the group is locked (flock.ErrLocked), if the group belongs to
 // somebody else ([ErrNotOwner]), if the time is not the newest ([ErrOlder]) or is
-// taken ([ErrExists]).
+// taken ([ErrExists]), and if it is to be encrypted or signed without a key (blob.ErrNeedKey).
 func (d *Datastore) Backup(ctx context.Context, group backupinfo.Group, opts BackupOptions) (*SnapshotWriter, error) {
 	if err := group.Validate(); err != nil {
 		return nil, err
@@ -78,7 +89,11 @@ func (d *Datastore) Backup(ctx context.Context, group backupinfo.Group, opts Bac
 	if opts.Owner == "" {
 		opts.Owner = backupinfo.DefaultOwner
 	}
-	w := &SnapshotWriter{store: d}
+	protection, err := newCrypt(opts)
+	if err != nil {
+		return nil, err
+	}
+	w := &SnapshotWriter{store: d, crypt: protection, keyCopy: opts.KeyCopy}
 	if err := w.open(group); err != nil {
 		return nil, errors.Join(err, w.release())
 	}
@@ -111,7 +126,7 @@ func (w *SnapshotWriter) open(group backupinfo.Group) (err error) {
 	if err := checkNamespace(w.root, group.Namespace); err != nil {
 		return err
 	}
-	w.chunks, err = chunkstore.Open(w.root, chunkstore.Options{Disk: w.disk})
+	w.chunks, err = chunkstore.Open(w.root, chunkstore.Options{Disk: w.disk, Key: w.crypt.dataKey()})
 	return err
 }
 

@@ -40,6 +40,9 @@ func (w *SnapshotWriter) takeBase(set *guards, times []backupinfo.Time, choice B
 			return candidate, nil
 		}
 		w.store.opts.Events.notice(snapshot.Dir(), "not used as base", err)
+		if errors.Is(err, errOtherNames) {
+			return nil, nil // nor will older ones be, since the key was changed
+		}
 	}
 	return nil, nil
 }
@@ -59,6 +62,9 @@ func (w *SnapshotWriter) lockBase(set *guards, snapshot backupinfo.Snapshot) (*b
 		return nil, err
 	}
 	manifest, err := usableManifest(guard.File(), snapshot)
+	if err == nil {
+		err = w.crypt.knows(manifest)
+	}
 	if err != nil {
 		return nil, errors.Join(err, own.Close())
 	}

@@ -27,7 +27,7 @@ func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveNam
 	}
 	encoder := blob.NewEncoder()
 	defer encoder.Close()
-	stored, err := encoder.Encode(nil, data)
+	stored, err := w.crypt.encode(encoder, nil, data)
 	if err != nil {
 		return ArchiveStats{}, err
 	}
@@ -37,9 +37,24 @@ func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveNam
 	stats = tally.finish()
 	stats.Size, stats.WrittenBytes = uint64(len(data)), uint64(len(stored))
 	return stats, w.manifest.AddFile(backupinfo.File{
-		Name: name.File(), CryptMode: backupinfo.CryptNone,
+		Name: name.File(), CryptMode: w.crypt.mode,
 		Size: uint64(len(stored)), Checksum: digest.Of(stored),
 	})
+}
+
+// addKeyCopy stores the copy of the key for the owner of a master key: as it is,
+// because who reads it has no other key, and marked as the original marks it.
+func (w *SnapshotWriter) addKeyCopy() error {
+	encoder := blob.NewEncoder()
+	defer encoder.Close()
+	stored, err := encoder.EncodePlain(nil, w.keyCopy)
+	if err != nil {
+		return err
+	}
+	if err := w.writeBlob(KeyCopyName, stored); err != nil {
+		return err
+	}
+	return w.manifest.AddFile(backupinfo.File{Name: KeyCopyName, CryptMode: w.crypt.mode, Size: uint64(len(stored)), Checksum: digest.Of(stored)})
 }
 
 func readBlob(ctx context.Context, source io.Reader) ([]byte, error) {

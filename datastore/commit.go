@@ -48,7 +48,7 @@ func (w *SnapshotWriter) commit(ctx context.Context) error {
 	if len(w.manifest.Files()) == 0 {
 		return fmt.Errorf("snapshot %q would have no archive", w.snapshot.Dir())
 	}
-	if err := w.manifest.SetUnprotected("chunk_upload_stats", w.upload); err != nil {
+	if err := w.completeManifest(); err != nil {
 		return err
 	}
 	stored, err := encodeManifest(w.manifest)
@@ -62,6 +62,19 @@ func (w *SnapshotWriter) commit(ctx context.Context) error {
 		return err
 	}
 	return w.disk.WriteFile(w.dir, backupinfo.ManifestName, stored, fileMode)
+}
+
+// completeManifest adds what is known now, the signature last.
+func (w *SnapshotWriter) completeManifest() error {
+	if w.keyCopy != nil {
+		if err := w.addKeyCopy(); err != nil {
+			return err
+		}
+	}
+	if err := w.manifest.SetUnprotected("chunk_upload_stats", w.upload); err != nil || w.crypt.key == nil {
+		return err
+	}
+	return sign(w.manifest, w.crypt.key)
 }
 
 // syncAll syncs every file system that the backup wrote to: the chunks, or the

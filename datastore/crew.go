@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"runtime"
 	"sync"
 
 	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/digest"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // crew are the workers of a backup. Their buffers and coders live as long as the
@@ -17,6 +19,7 @@ import (
 // than hashing what is in it.
 type crew struct {
 	chunks  *chunkstore.Store
+	crypt   crypt
 	known   known
 	workers []*worker
 	buffers [][]byte // of the ring for streams
@@ -34,8 +37,8 @@ type worker struct {
 	encoder *blob.Encoder
 }
 
-func newCrew(chunks *chunkstore.Store) *crew {
-	c := &crew{chunks: chunks, loader: chunks.NewLoader()}
+func newCrew(chunks *chunkstore.Store, protection crypt) *crew {
+	c := &crew{chunks: chunks, crypt: protection, zeros: zeroDigests{key: protection.dataKey()}, loader: chunks.NewLoader()}
 	for range crewSize() {
 		c.workers = append(c.workers, &worker{crew: c, encoder: blob.NewEncoder()})
 	}
@@ -74,7 +77,7 @@ func (w *worker) store(ctx context.Context, data []byte) (piece, error) {
 	if isZero(data) {
 		p.digest = w.crew.zeros.of(len(data))
 	} else {
-		p.digest = digest.Of(data)
+		p.digest = digestUnder(w.crew.crypt.dataKey(), data)
 	}
 	var err error
 	if p.reused, err = w.reuse(p.digest); p.reused || err != nil {
@@ -82,7 +85,7 @@ func (w *worker) store(ctx context.Context, data []byte) (piece, error) {
 	}
 	w.stored = room(w.stored, len(data)+encodingSlack)
 	defer func() { trim(w.stored) }()
-	if w.stored, err = w.encoder.Encode(w.stored[:0], data); err != nil {
+	if w.stored, err = w.crew.crypt.encode(w.encoder, w.stored[:0], data); err != nil {
 		return p, err
 	}
 	result, err := w.crew.chunks.Insert(ctx, p.digest, w.stored)
@@ -135,6 +138,8 @@ func allZero(data []byte) bool {
 
 // zeroDigests are the digests of chunks of zeros, by size: images are full of them.
 type zeroDigests struct {
+	key *keys.Key // under which the chunks are encrypted, nil where they are not
+
 	mu   sync.Mutex
 	size int
 	last digest.Digest
@@ -145,19 +150,29 @@ func (z *zeroDigests) of(size int) digest.Digest {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.size != size {
-		z.size, z.last = size, zeroDigest(size)
+		z.size, z.last = size, zeroDigest(z.key, size)
 	}
 	return z.last
 }
 
-func zeroDigest(size int) (d digest.Digest) {
-	var block [64 << 10]byte
-	hash := sha256.New()
-	for size > 0 {
-		n := min(size, len(block))
-		hash.Write(block[:n])
-		size -= n
+func zeroDigest(key *keys.Key, size int) (d digest.Digest) {
+	if key != nil {
+		hash := key.NewHasher()
+		writeZeros(hash, size)
+		return hash.Digest()
 	}
+	hash := sha256.New()
+	writeZeros(hash, size)
 	hash.Sum(d[:0])
 	return d
+}
+
+// writeZeros writes to a hash, which never fails.
+func writeZeros(hash io.Writer, size int) {
+	var block [64 << 10]byte
+	for size > 0 {
+		n := min(size, len(block))
+		_, _ = hash.Write(block[:n])
+		size -= n
+	}
 }

@@ -63,6 +63,13 @@ func (e *examiner) Close() (err error) {
 	return err
 }
 
+// rest gives the memory of the loaders back until they are used again.
+func (e *examiner) rest() {
+	for _, loader := range e.loaders {
+		_ = loader.Close() // it only frees memory
+	}
+}
+
 // examine reads a batch of chunks in the order of their inodes, which on most
 // file systems is about that of the disk. The error is that of ctx.
 func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uint64)) error {
@@ -137,7 +144,7 @@ func (e *examiner) note(j job, err error) {
 	case errors.Is(err, blob.ErrNeedKey):
 		e.encrypted++
 		return
-	case errors.Is(err, chunkstore.ErrCorrupt), errors.Is(err, chunkstore.ErrMissing):
+	case errors.Is(err, chunkstore.ErrCorrupt), errors.Is(err, chunkstore.ErrMissing), errors.Is(err, blob.ErrWrongKey):
 		e.lost.add(j.digest)
 	default:
 		e.unread.add(j.digest)

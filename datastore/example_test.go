@@ -86,7 +86,7 @@ func backUpDisk(ctx context.Context, store *datastore.Datastore, disk string) er
 }
 
 func printDisk(ctx context.Context, store *datastore.Datastore, snapshot backupinfo.Snapshot) error {
-	reader, err := store.OpenSnapshot(ctx, snapshot)
+	reader, err := store.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
 	if err != nil {
 		return err
 	}

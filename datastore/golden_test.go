@@ -16,6 +16,7 @@ import (
 	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/internal/testds"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // goldenList is the listing of a store by the original program.
@@ -120,33 +121,60 @@ func compareList(t *testing.T, store *datastore.Datastore, want goldenList) {
 	}
 }
 
-func TestEveryArchiveOfTheOriginalRestoresToTheOriginalsBytes(t *testing.T) {
-	t.Parallel()
-	store := testds.Golden(t, "store").Open(datastore.Options{})
+// goldenArchive is one archive of the original's store, and what is in it.
+type goldenArchive struct{ ns, path, file, sum string }
+
+func goldenArchives(t *testing.T) (all []goldenArchive) {
+	t.Helper()
 	f, err := os.Open(testds.Testdata(t, "golden/expected/restore.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var plain, encrypted int
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var ns, path, file, sum string
+		var a goldenArchive
 		var size uint64
 		line := strings.TrimPrefix(lines.Text(), "ns=")
-		ns, line, _ = strings.Cut(line, " ")
-		if _, err := fmt.Sscanf(line, "%s %s %d bytes sha256 %s", &path, &file, &size, &sum); err != nil {
+		a.ns, line, _ = strings.Cut(line, " ")
+		if _, err := fmt.Sscanf(line, "%s %s %d bytes sha256 %s", &a.path, &a.file, &size, &a.sum); err != nil {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
-		got, err := restoreSum(t, store, ns, path, file)
+		a.sum = fmt.Sprintf("%d %s", size, a.sum)
+		all = append(all, a)
+	}
+	return all
+}
+
+func TestEveryArchiveOfTheOriginalRestoresToTheOriginalsBytes(t *testing.T) {
+	t.Parallel()
+	store := testds.Golden(t, "store").Open(datastore.Options{})
+	ring := map[string]*keys.Key{
+		"vm/101/2024-02-01T12:00:00Z":                 goldenKey(t, "k1-plain.json"),
+		"ct/201/2024-03-03T03:04:05Z":                 goldenKey(t, "k2-pbkdf2.json"), // signed
+		"host/alpha.example.com/2024-04-03T00:00:01Z": goldenKey(t, "k2-pbkdf2.json"),
+	}
+	var plain, encrypted int
+	for _, a := range goldenArchives(t) {
+		got, err := restoreSum(t, store, a.ns, a.path, a.file, nil)
+		key := ring[a.path]
 		switch {
-		case errors.Is(err, blob.ErrNeedKey):
+		case errors.Is(err, blob.ErrNeedKey) && key != nil:
 			encrypted++
-		case err != nil:
-			t.Errorf("%s %s %s: %v", ns, path, file, err)
-		case got != fmt.Sprintf("%d %s", size, sum):
-			t.Errorf("%s %s %s: %s, the original has %d %s", ns, path, file, got, size, sum)
-		default:
+			got, err = restoreSum(t, store, a.ns, a.path, a.file, key)
+		case err == nil:
 			plain++
+		}
+		if err != nil || got != a.sum {
+			t.Errorf("%+v: %s, %v", a, got, err)
+		}
+		if key == nil {
+			continue
+		}
+		if got, err := restoreSum(t, store, a.ns, a.path, a.file, key); err != nil || got != a.sum {
+			t.Errorf("%+v with its key: %s, %v", a, got, err)
+		}
+		if _, err := restoreSum(t, store, a.ns, a.path, a.file, testKey(t, 1)); !errors.Is(err, blob.ErrWrongKey) {
+			t.Errorf("%+v with another key: %v", a, err)
 		}
 	}
 	if plain != 27 || encrypted != 6 {
@@ -154,7 +182,33 @@ func TestEveryArchiveOfTheOriginalRestoresToTheOriginalsBytes(t *testing.T) {
 	}
 }
 
-func restoreSum(t *testing.T, store *datastore.Datastore, ns, path, file string) (string, error) {
+func TestSnapshotsOfTheOriginalAreProvenWithTheirKey(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]map[string]datastore.Signature{
+		"k1-plain.json":  {"vm/101": datastore.SignatureOK, "ct/201": datastore.SignatureUnchecked},
+		"k2-pbkdf2.json": {"vm/101": datastore.SignatureUnchecked, "ct/201": datastore.SignatureOK, "host/alpha.example.com": datastore.SignatureOK},
+	} {
+		key, got := goldenKey(t, name), map[string]datastore.Signature{}
+		report, err := testds.Golden(t, "store").Open(datastore.Options{}).Verify(t.Context(), datastore.VerifyOptions{
+			Depth: -1, Key: key, DryRun: true, Each: func(v datastore.SnapshotVerdict) {
+				if v.Verdict != datastore.VerdictOK && v.Verdict != datastore.VerdictUnfinished {
+					t.Errorf("%s: %+v", name, v)
+				}
+				got[v.Snapshot.Group.String()] = v.Signature
+			},
+		})
+		if err != nil || report.Encrypted == 0 {
+			t.Errorf("%s: %+v, %v", name, report, err)
+		}
+		for group, signature := range want {
+			if got[group] != signature {
+				t.Errorf("%s: signature of %s: %q, not %q", name, group, got[group], signature)
+			}
+		}
+	}
+}
+
+func restoreSum(t *testing.T, store *datastore.Datastore, ns, path, file string, key *keys.Key) (string, error) {
 	t.Helper()
 	space, err := backupinfo.ParseNamespace(ns)
 	if err != nil {
@@ -164,7 +218,7 @@ func restoreSum(t *testing.T, store *datastore.Datastore, ns, path, file string)
 	if err != nil {
 		return "", err
 	}
-	reader, err := store.OpenSnapshot(t.Context(), snapshot)
+	reader, err := store.OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{Key: key})
 	if err != nil {
 		return "", err
 	}
@@ -205,7 +259,7 @@ func TestDamageIsNeverAccepted(t *testing.T) {
 		store := testds.Golden(t, name).Open(datastore.Options{})
 		for what, want := range damage {
 			path, file, _ := strings.Cut(what, " ")
-			if _, err := restoreSum(t, store, "", path, file); !errors.Is(err, want) {
+			if _, err := restoreSum(t, store, "", path, file, nil); !errors.Is(err, want) {
 				t.Errorf("%s: %s gives %v, not %v", name, what, err, want)
 			}
 		}

@@ -104,7 +104,7 @@ func TestAPlantedFileBreaksOneThingOnlyAndIsNeverFollowed(t *testing.T) {
 
 func refusesOrReadsWhole(t *testing.T, store *testds.Store, snapshot backupinfo.Snapshot, planted string) {
 	t.Helper()
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot)
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		return
 	}
@@ -185,7 +185,7 @@ func everything(ctx context.Context, dir string, snapshot backupinfo.Snapshot) m
 	_, results["back up"] = testds.Backup(ctx, open, snapshot.Group, third, []byte("y"))
 	space, _ := backupinfo.ParseNamespace("a")
 	_, results["back up in a namespace"] = testds.Backup(ctx, open, backupinfo.Group{Namespace: space, Type: backupinfo.CT, ID: "1"}, third, []byte("y"))
-	reader, err := open.OpenSnapshot(ctx, snapshot)
+	reader, err := open.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
 	results["open"] = errors.Join(err, reader.Close())
 	_, results["remove snapshot"] = open.RemoveSnapshot(ctx, snapshot, datastore.RemoveOptions{})
 	_, results["remove group"] = open.RemoveGroup(ctx, snapshot.Group, datastore.RemoveGroupOptions{})
@@ -223,7 +223,7 @@ func TestAManifestCannotLeadOutOfItsSnapshot(t *testing.T) {
 		if len(list) != 1 || list[0].Err == nil || !errors.Is(list[0].Err, datastore.ErrCorrupt) {
 			t.Errorf("%q: %+v", name, list)
 		}
-		if _, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot); !errors.Is(err, datastore.ErrCorrupt) {
+		if _, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{}); !errors.Is(err, datastore.ErrCorrupt) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -271,7 +271,7 @@ func TestAHostileIndexIsRefusedWithoutMuchMemory(t *testing.T) {
 		}
 		change(index)
 		put(t, path, string(index))
-		if _, err := restoreSum(t, store.Open(datastore.Options{}), "", snapshot.String(), "disk.img.fidx"); !errors.Is(err, datastore.ErrCorrupt) {
+		if _, err := restoreSum(t, store.Open(datastore.Options{}), "", snapshot.String(), "disk.img.fidx", nil); !errors.Is(err, datastore.ErrCorrupt) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -39,11 +39,11 @@ func (w *SnapshotWriter) admit(ctx context.Context, name backupinfo.ArchiveName,
 	if name.Kind() != kind {
 		return fmt.Errorf("archive %q is a %s, not a %s", name.Display(), name.Kind(), kind)
 	}
-	if _, there := w.manifest.File(name.File()); there || name.IsManifest() {
+	if _, there := w.manifest.File(name.File()); there || name.IsManifest() || name.File() == KeyCopyName && w.keyCopy != nil {
 		return fmt.Errorf("archive %q %w in this snapshot", name.Display(), ErrExists)
 	}
 	if w.crew == nil {
-		w.crew = newCrew(w.chunks)
+		w.crew = newCrew(w.chunks, w.crypt)
 	}
 	return nil
 }
@@ -81,14 +81,14 @@ func indexKind(kind backupinfo.ArchiveKind) index.Kind {
 }
 
 // rememberBase makes the chunks of the base's archive of the same name known.
-// Those of an encrypted one have other digests, and are of no use.
+// Those of one that is encrypted, where this one is not, have other digests, and are of no use.
 func (w *SnapshotWriter) rememberBase(ctx context.Context, name backupinfo.ArchiveName, kind index.Kind) error {
 	w.crew.known.forget()
 	if w.base == nil {
 		return nil
 	}
 	entry, there := w.base.manifest.File(name.File())
-	if !there || entry.CryptMode == backupinfo.CryptEncrypt {
+	if !there || !w.crypt.sameNames(entry.CryptMode) {
 		return nil
 	}
 	f, err := beneath.OpenRegular(w.base.guard.File(), name.File())
@@ -136,7 +136,7 @@ func (w *SnapshotWriter) finishIndex(x *indexFile, header []byte, checksum diges
 		return err
 	}
 	w.upload.add(stats)
-	return w.manifest.AddFile(backupinfo.File{Name: x.name.File(), CryptMode: backupinfo.CryptNone, Size: stats.Size, Checksum: checksum})
+	return w.manifest.AddFile(backupinfo.File{Name: x.name.File(), CryptMode: w.crypt.mode, Size: stats.Size, Checksum: checksum})
 }
 
 // newIndexID makes what an index is told from others by: a random UUID (version 4, RFC 9562) and the time.

@@ -98,7 +98,7 @@ func TestWhatAWriterPutsDownIsWhatTheFormatSays(t *testing.T) {
 	store := testds.New(t)
 	data := image(t, "xs64:1:4M+xs64:1:4M+zero:4M")
 	snapshot := store.Backup("vm/100", first, data)
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot)
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestEveryHolderOfAGroupIsNamed(t *testing.T) {
 	store := testds.New(t)
 	ds := store.Open(datastore.Options{})
 	for _, at := range []backupinfo.Time{first, second} {
-		reader, err := ds.OpenSnapshot(t.Context(), store.Backup("vm/100", at, []byte("x")))
+		reader, err := ds.OpenSnapshot(t.Context(), store.Backup("vm/100", at, []byte("x")), datastore.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func TestAProtectionThatComesWhileTheRemovalWaitsCounts(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
 	snapshot := store.Backup("vm/100", first, []byte("x"))
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot)
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

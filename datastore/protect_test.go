@@ -125,7 +125,7 @@ func TestWhatIsInUseIsNotProtectedNow(t *testing.T) {
 	store := testds.New(t)
 	one := store.Backup("vm/100", first, []byte("x"))
 	ds := store.Open(datastore.Options{})
-	reader, err := ds.OpenSnapshot(t.Context(), one)
+	reader, err := ds.OpenSnapshot(t.Context(), one, datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

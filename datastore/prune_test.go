@@ -114,7 +114,7 @@ func TestASnapshotThatIsReadStaysAndTheOthersGo(t *testing.T) {
 	store := testds.New(t)
 	list := daily(store, "vm/100", 4)
 	ds := store.Open(datastore.Options{})
-	reader, err := ds.OpenSnapshot(t.Context(), list[1])
+	reader, err := ds.OpenSnapshot(t.Context(), list[1], datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestABusySnapshotIsWaitedForWhenTheOthersAreGone(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
 	list := daily(store, "vm/100", 4)
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), list[0])
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), list[0], datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestEachSnapshotHasItsOwnOutcome(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
 	list := daily(store, "vm/100", 11)
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), list[2])
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), list[2], datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

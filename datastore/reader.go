@@ -11,6 +11,7 @@ import (
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // SnapshotReader reads a finished snapshot. Until it is closed it holds a shared
@@ -25,17 +26,53 @@ type SnapshotReader struct {
 	snapshot backupinfo.Snapshot
 	manifest *backupinfo.Manifest
 	files    []FileInfo
+	key      *keys.Key // nil for none
+	// signature is what the key says about the manifest.
+	signature Signature
+}
+
+// ReadOptions are how a snapshot is read.
+type ReadOptions struct {
+	// Key opens what is encrypted, and checks the signature of the manifest. Without
+	// one, what is not encrypted can be read all the same.
+	Key *keys.Key
 }
 
 // OpenSnapshot opens a snapshot for reading. The error is [ErrNotFound],
 // [ErrUnfinished], [ErrCorrupt] for a damaged manifest, or flock.ErrLocked while
-// somebody removes it. On media that can't lock it goes on without, with a notice.
-func (d *Datastore) OpenSnapshot(ctx context.Context, snapshot backupinfo.Snapshot) (*SnapshotReader, error) {
-	r := &SnapshotReader{store: d, snapshot: snapshot}
+// somebody removes it. With a key it is a *keys.WrongKeyError where the manifest
+// names another one, and keys.ErrSignature where the signature is not the key's; a
+// manifest that has no signature is read, with a notice.
+// On media that can't lock it goes on without, with a notice.
+func (d *Datastore) OpenSnapshot(ctx context.Context, snapshot backupinfo.Snapshot, opts ReadOptions) (*SnapshotReader, error) {
+	r, err := d.openUnchecked(ctx, snapshot, opts.Key)
+	if err != nil {
+		return nil, err
+	}
+	if r.signature, err = authenticate(r.manifest, opts.Key); err != nil {
+		return nil, errors.Join(fmt.Errorf("snapshot %q: %w", snapshot.Dir(), err), r.Close())
+	}
+	r.noticeSignature()
+	return r, nil
+}
+
+// openUnchecked opens a snapshot whatever its signature is.
+func (d *Datastore) openUnchecked(ctx context.Context, snapshot backupinfo.Snapshot, key *keys.Key) (*SnapshotReader, error) {
+	r := &SnapshotReader{store: d, snapshot: snapshot, key: key}
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// noticeSignature tells a user with a key that it proves less than it could, and one without that it could prove something.
+func (r *SnapshotReader) noticeSignature() {
+	switch {
+	case r.signature == SignatureUnchecked:
+		r.store.opts.Events.notice(r.snapshot.Dir(), "signed, which is not checked without the key", nil)
+	case r.signature == SignatureNone && r.key != nil:
+		r.store.opts.Events.notice(r.snapshot.Dir(), "not signed: the key can't show that it is as it was made", nil)
+	}
 }
 
 func (r *SnapshotReader) open(ctx context.Context) (err error) {
@@ -62,7 +99,7 @@ func (r *SnapshotReader) open(ctx context.Context) (err error) {
 		return fmt.Errorf("snapshot %q: %w: %w", r.snapshot.Dir(), ErrCorrupt, err)
 	}
 	r.files = manifestFiles(r.manifest, size)
-	r.chunks, err = chunkstore.Open(r.root, chunkstore.Options{Disk: r.store.opts.Disk})
+	r.chunks, err = chunkstore.Open(r.root, chunkstore.Options{Disk: r.store.opts.Disk, Key: r.key})
 	return err
 }
 
@@ -118,6 +155,9 @@ func (r *SnapshotReader) Snapshot() backupinfo.Snapshot { return r.snapshot }
 
 // Manifest is the snapshot's manifest, as it was when it was opened. It is not to be changed.
 func (r *SnapshotReader) Manifest() *backupinfo.Manifest { return r.manifest }
+
+// Signature is what is known about the manifest's signature.
+func (r *SnapshotReader) Signature() Signature { return r.signature }
 
 // Files are the files that the manifest lists, and the manifest itself.
 func (r *SnapshotReader) Files() []FileInfo { return r.files }

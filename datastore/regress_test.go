@@ -185,7 +185,7 @@ func TestWaitingForTheManifestHoldsNothing(t *testing.T) {
 	waits := 0
 	events := datastore.Events{Waiting: func(error) {
 		waits++
-		reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot)
+		reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 		if err := errors.Join(err, reader.Close(), rewriting.Close()); err != nil {
 			t.Error(err)
 		}
@@ -202,7 +202,7 @@ func TestARestoreIntoAPipeThatNobodyReadsCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
 	snapshot := store.Backup("vm/100", first, image(t, "xs64:1:9M"))
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot)
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func TestWhatIsMissingIsNotFoundAndNeverLocked(t *testing.T) {
 		if !errors.Is(err, datastore.ErrNotFound) {
 			t.Errorf("remove %v: %v", snapshot.Dir(), err)
 		}
-		if _, err := ds.OpenSnapshot(t.Context(), snapshot); !errors.Is(err, datastore.ErrNotFound) {
+		if _, err := ds.OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{}); !errors.Is(err, datastore.ErrNotFound) {
 			t.Errorf("open %v: %v", snapshot.Dir(), err)
 		}
 		if snapshot.Group.ID == "100" && snapshot.Group.Namespace.IsRoot() {
@@ -188,7 +188,7 @@ func TestWhatIsMissingIsNotFoundAndNeverLocked(t *testing.T) {
 	}
 }
 
-func put(t *testing.T, name, content string) {
+func put(t testing.TB, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,11 @@ func (a *Archive) restoration(opts RestoreOptions) (*restoration, error) {
 	if a.damage != nil && !opts.Salvage {
 		return nil, a.damage
 	}
-	return &restoration{archive: a, opts: opts, started: time.Now()}, nil
+	r := &restoration{archive: a, opts: opts, started: time.Now()}
+	if a.encrypted {
+		r.zeros.key = a.reader.key
+	}
+	return r, nil
 }
 
 // run gives every part to write, on several goroutines. Damage that a salvage
@@ -147,8 +151,8 @@ func (r *restoration) load(loader *chunkstore.Loader, number int) (part, error) 
 	if r.mayBeZeros(chunk) && r.zeros.of(int(chunk.Size())) == chunk.Digest {
 		return p, nil
 	}
-	p.data, err = loadChunk(loader, chunk)
-	if err == nil || !r.opts.Salvage || errors.Is(err, blob.ErrNeedKey) {
+	p.data, err = r.archive.loadChunk(loader, chunk)
+	if err == nil || !r.opts.Salvage || isAboutTheKey(err) {
 		return p, err
 	}
 	r.mu.Lock()
@@ -156,6 +160,12 @@ func (r *restoration) load(loader *chunkstore.Loader, number int) (part, error) 
 	r.stats.Damaged = append(r.stats.Damaged, DamagedRange{Start: chunk.Start, End: chunk.End, Err: err})
 	p.data = nil
 	return p, nil
+}
+
+// isAboutTheKey tells errors about a key from damage. Zeros in the place of data
+// that another key opens would be a lie.
+func isAboutTheKey(err error) bool {
+	return errors.Is(err, blob.ErrNeedKey) || errors.Is(err, blob.ErrWrongKey) && !errors.Is(err, ErrCorrupt)
 }
 
 // mayBeZeros tells the one size of chunk for which it is worth while to know what zeros hash to.

@@ -23,7 +23,7 @@ import (
 func imageArchive(t *testing.T, data []byte) *datastore.Archive {
 	t.Helper()
 	store := testds.New(t)
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), store.Backup("vm/100", first, data))
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), store.Backup("vm/100", first, data), datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestADamagedArchiveLeavesNoFileAndASalvageNamesThePlaces(t *testing.T) {
 	store.Damaged = true
 	data := image(t, "xs64:1:4M+xs64:2:4M+xs64:3:4M")
 	snapshot := store.Backup("vm/100", first, data)
-	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot)
+	reader, err := store.Open(datastore.Options{}).OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,7 @@ func (o operation) backUp(ctx context.Context, store *datastore.Datastore, group
 }
 
 func (o operation) restore(ctx context.Context, store *datastore.Datastore, snapshot backupinfo.Snapshot, pipe *helperproc.IO) error {
-	reader, err := store.OpenSnapshot(ctx, snapshot)
+	reader, err := store.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func TestAStoreThatAServerServesIsNotChanged(t *testing.T) {
 		if errors.Is(backup, datastore.ErrServed) != test.served || errors.Is(remove, datastore.ErrServed) != test.served {
 			t.Errorf("%s: %v, %v", name, backup, remove)
 		}
-		reader, err := ds.OpenSnapshot(t.Context(), snapshot)
+		reader, err := ds.OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 		if err := errors.Join(err, reader.Close()); err != nil {
 			t.Errorf("%s: reading: %v", name, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // VerifyOptions are what is verified, and how.
@@ -30,6 +31,9 @@ type VerifyOptions struct {
 	// MaxDuration is the time after which no snapshot is begun any more; 0 is no limit.
 	// Those that were verified least recently come first, so that the next run goes on.
 	MaxDuration time.Duration
+	// Key opens what it encrypted, and checks what it signed. Snapshots of other keys
+	// are verified as without one.
+	Key *keys.Key
 	// DryRun reads everything, records no verdict and renames no chunk.
 	DryRun bool
 	// Each, if not nil, is called with the verdict on each snapshot, as it comes.
@@ -62,6 +66,8 @@ type SnapshotVerdict struct {
 	// Encrypted says that data in it was checked as far as that goes without a key:
 	// what is stored is what was written, but not that it is what was backed up.
 	Encrypted bool
+	// Signature is what is known about that of the manifest.
+	Signature Signature
 	// Err is why the snapshot as a whole could not be verified, such as a damaged manifest or the holders of a lock.
 	Err error
 	// Unrecorded is why the verdict could not be written into the manifest.
@@ -94,7 +100,7 @@ type VerifyReport struct {
 	Verdicts map[Verdict]int
 	// Unrecorded is the number of verdicts that could not be written.
 	Unrecorded int
-	// Chunks is how many distinct chunks were read, with Bytes of data in the archives. Encrypted is how many of them could not be decoded.
+	// Chunks is how many distinct chunks were read, with Bytes of data in the archives. Encrypted is how many of them could not be decoded, for want of their key.
 	Chunks, Encrypted int
 	Bytes             uint64
 	// Renamed are the names under which damaged chunks were put aside.
@@ -104,9 +110,9 @@ type VerifyReport struct {
 }
 
 // Verify reads snapshots and compares all that is in them: indexes and blobs with
-// the manifest, every chunk with its checksum and, where it is not encrypted, with
-// its digest. A chunk is read once, however many snapshots share it. The verdict
-// goes into the manifest.
+// the manifest, every chunk with its checksum and, where it is not encrypted or the
+// key is at hand, with its digest. With the key, a signature is checked too. A chunk
+// is read once, however many snapshots share it. The verdict goes into the manifest.
 //
 // Each snapshot is locked for reading while it is verified. One that is being
 // removed, or is gone, is passed over. A file that can't be read is neither good nor
@@ -134,24 +140,30 @@ func (d *Datastore) Verify(ctx context.Context, opts VerifyOptions) (report Veri
 	if err != nil {
 		return report, err
 	}
-	v := newVerification(d, opts, disk, chunks)
+	keyed, err := chunkstore.Open(root, chunkstore.Options{Disk: disk, Key: opts.Key})
+	if err != nil {
+		return report, errors.Join(err, chunks.Close())
+	}
+	v := newVerification(d, opts, disk, chunks, keyed)
 	err = v.run(ctx)
-	return v.report, errors.Join(err, v.examiner.Close(), chunks.Close())
+	return v.report, errors.Join(err, v.plain.Close(), v.keyed.Close(), chunks.Close(), keyed.Close())
 }
 
 // verification is one run of Verify.
 type verification struct {
 	*Datastore
-	opts     VerifyOptions
-	disk     *fsop.Disk
-	now      func() time.Time
-	start    time.Time
-	report   VerifyReport
-	examiner *examiner
+	opts   VerifyOptions
+	disk   *fsop.Disk
+	now    func() time.Time
+	start  time.Time
+	report VerifyReport
+	// plain has no key, and keyed has one, for snapshots that were made with it. They
+	// share no results: what passes without the key is not proven.
+	plain, keyed *examiner
 }
 
-func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks *chunkstore.Store) *verification {
-	v := &verification{Datastore: d, opts: opts, disk: disk, now: opts.Now, examiner: newExaminer(chunks, !opts.DryRun)}
+func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks, keyed *chunkstore.Store) *verification {
+	v := &verification{Datastore: d, opts: opts, disk: disk, now: opts.Now, plain: newExaminer(chunks, !opts.DryRun), keyed: newExaminer(keyed, !opts.DryRun)}
 	if v.now == nil {
 		v.now = time.Now
 	}
@@ -163,8 +175,8 @@ func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks *
 func (v *verification) run(ctx context.Context) error {
 	defer func() {
 		v.report.Duration = v.now().Sub(v.start)
-		v.report.Chunks, v.report.Encrypted = v.examiner.chunks, v.examiner.encrypted
-		v.report.Bytes, v.report.Renamed = v.examiner.bytes, v.examiner.renamed
+		v.report.Chunks, v.report.Encrypted = v.plain.chunks+v.keyed.chunks, v.plain.encrypted
+		v.report.Bytes, v.report.Renamed = v.plain.bytes+v.keyed.bytes, slices.Concat(v.plain.renamed, v.keyed.renamed)
 	}()
 	list, err := v.candidates(ctx)
 	if err != nil {
@@ -301,7 +313,7 @@ func (v *verification) verify(ctx context.Context, snapshot backupinfo.Snapshot)
 		verdict.Verdict = VerdictNotReached
 		return verdict
 	}
-	reader, err := v.OpenSnapshot(ctx, snapshot)
+	reader, err := v.openUnchecked(ctx, snapshot, nil)
 	if err != nil {
 		verdict.Verdict, verdict.Err = verdictOf(err), err
 		return verdict
@@ -311,6 +323,7 @@ func (v *verification) verify(ctx context.Context, snapshot backupinfo.Snapshot)
 			verdict.Unrecorded = errors.Join(verdict.Unrecorded, err)
 		}
 	}()
+	v.authenticate(reader, &verdict)
 	v.verifyFiles(ctx, reader, &verdict)
 	if ctx.Err() != nil || v.opts.DryRun || verdict.Verdict == VerdictUnsure {
 		return verdict
@@ -332,29 +345,6 @@ func verdictOf(err error) Verdict {
 		return VerdictFailed
 	}
 	return VerdictUnsure
-}
-
-// verifyFiles verifies what the manifest lists.
-func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, verdict *SnapshotVerdict) {
-	verdict.Verdict = VerdictOK
-	for _, file := range reader.manifest.Files() {
-		if ctx.Err() != nil {
-			return
-		}
-		archive, encrypted := v.examiner.archive(ctx, v, reader, file)
-		verdict.Encrypted = verdict.Encrypted || encrypted
-		switch {
-		case archive.Lost > 0, errors.Is(archive.Err, ErrCorrupt):
-			verdict.Verdict = VerdictFailed
-		case archive.Unread > 0, archive.Err != nil:
-			if verdict.Verdict == VerdictOK {
-				verdict.Verdict = VerdictUnsure
-			}
-		default:
-			continue
-		}
-		verdict.Archives = append(verdict.Archives, archive)
-	}
 }
 
 // String tells what is wrong with an archive in one line.

@@ -19,9 +19,31 @@ const maxDamaged = 100
 // errNoChunks is about an index that we can read and the original can't.
 var errNoChunks = fmt.Errorf("index without a chunk, which a Proxmox Backup Server can't open (of its 0 bytes none is lost): %w", ErrCorrupt)
 
+// verifyFiles verifies what the manifest lists.
+func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, verdict *SnapshotVerdict) {
+	for _, file := range reader.manifest.Files() {
+		if ctx.Err() != nil {
+			return
+		}
+		archive, encrypted := v.archive(ctx, reader, file)
+		verdict.Encrypted = verdict.Encrypted || encrypted
+		switch {
+		case archive.Lost > 0, errors.Is(archive.Err, ErrCorrupt):
+			verdict.Verdict = VerdictFailed
+		case archive.Unread > 0, archive.Err != nil:
+			if verdict.Verdict == VerdictOK {
+				verdict.Verdict = VerdictUnsure
+			}
+		default:
+			continue
+		}
+		verdict.Archives = append(verdict.Archives, archive)
+	}
+}
+
 // archive verifies one file that a manifest lists. encrypted says that some of it
-// could be checked only as far as that goes without a key.
-func (e *examiner) archive(ctx context.Context, v *verification, reader *SnapshotReader, file backupinfo.File) (verdict ArchiveVerdict, encrypted bool) {
+// could be checked only as far as that goes without its key.
+func (v *verification) archive(ctx context.Context, reader *SnapshotReader, file backupinfo.File) (verdict ArchiveVerdict, encrypted bool) {
 	verdict.Name = file.Name
 	name, err := backupinfo.ParseFileName(file.Name)
 	if err != nil {
@@ -31,9 +53,9 @@ func (e *examiner) archive(ctx context.Context, v *verification, reader *Snapsho
 	if name.Kind() == backupinfo.Blob {
 		verdict.Err = verifyBlob(ctx, reader, name)
 	} else {
-		verdict.Err = e.index(ctx, v, reader, file, indexKind(name.Kind()), &verdict)
+		verdict.Err = v.examinerFor(reader, file).index(ctx, v, reader, file, indexKind(name.Kind()), &verdict)
 	}
-	encrypted = file.CryptMode == backupinfo.CryptEncrypt
+	encrypted = file.CryptMode == backupinfo.CryptEncrypt && reader.key == nil
 	if errors.Is(verdict.Err, blob.ErrNeedKey) {
 		verdict.Err, encrypted = nil, true
 	}
@@ -43,6 +65,9 @@ func (e *examiner) archive(ctx context.Context, v *verification, reader *Snapsho
 // verifyBlob reads a blob, which compares it with the manifest and checks its CRC.
 func verifyBlob(ctx context.Context, reader *SnapshotReader, name backupinfo.ArchiveName) error {
 	archive, err := reader.OpenArchive(ctx, name)
+	if errors.Is(err, blob.ErrWrongKey) {
+		return corruptIf(err, blob.ErrWrongKey) // the snapshot is of this key
+	}
 	if err != nil {
 		return err
 	}

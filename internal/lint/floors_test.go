@@ -36,7 +36,7 @@ var house = map[string]place{
 	"keys":       {1, []string{"digest", "blob"}, "formats know no files"},
 	"backupinfo": {1, []string{"digest", "blob"}, "values, no access to files"},
 
-	"chunkstore": {2, []string{"digest", "blob", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
+	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
 
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
 

@@ -50,7 +50,7 @@ func (s *Store) must(err error) {
 // Restore gives the content of an archive.
 func (s *Store) Restore(snapshot backupinfo.Snapshot, archive string) []byte {
 	s.T.Helper()
-	reader, err := s.Open(datastore.Options{}).OpenSnapshot(contextWithoutEnd(), snapshot)
+	reader, err := s.Open(datastore.Options{}).OpenSnapshot(contextWithoutEnd(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		s.T.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (s *Store) Unrestorable() (failures []error) {
 	store := s.Open(datastore.Options{})
 	for _, snapshot := range s.Finished() {
 		err := func() error {
-			reader, err := store.OpenSnapshot(ctx, snapshot)
+			reader, err := store.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
 			if err != nil {
 				return err
 			}

@@ -80,7 +80,7 @@ func (p *program) restoreArchive(
 	ctx context.Context, ds *datastore.Datastore, snapshot backupinfo.Snapshot,
 	name backupinfo.ArchiveName, target string, opts datastore.RestoreOptions,
 ) (err error) {
-	r, err := ds.OpenSnapshot(ctx, snapshot)
+	r, err := ds.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
 	if err != nil {
 		return err
 	}
