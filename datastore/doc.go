@@ -77,6 +77,22 @@
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.
 //
+// # Keys
+//
+// With [BackupOptions].Key the archives are encrypted and the manifest is signed;
+// [BackupOptions].CryptMode says which of the two. Chunks have other names under each
+// key, so that a base counts only where it was made, and signed, with the same key.
+// [ReadOptions].Key opens what was encrypted and checks the signature, and so does
+// [VerifyOptions].Key: without it a verification compares what is stored of encrypted
+// data with its checksums, which finds damage, and says so in its report.
+//
+// No key, another key and a wrong signature are three errors: *keys.MissingKeyError,
+// *keys.WrongKeyError and keys.ErrSignature. Who can write to the store and has no key
+// can take a signature away together with the fingerprint beside it: the manifest is
+// then one that was never signed, and readers with a key are told so by a notice.
+// Notes and verdicts are not signed. A key is never written to the store, but as the
+// copy for the owner of a master key that [BackupOptions].KeyCopy asks for.
+//
 // # What a crash leaves
 //
 // A new group or snapshot is made under a hidden name and renamed into place,
@@ -96,6 +112,4 @@
 // are not those of a Proxmox Backup Server of version 3.3.5 or later, which keeps
 // lock files elsewhere: a store that a server on this machine is configured to serve
 // is not changed either ([ErrServed]), and one of a server in a container must not be.
-// Encrypted archives are recognised and not read; a verification compares what
-// is stored of them with its checksums.
 package datastore
