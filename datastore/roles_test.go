@@ -20,7 +20,7 @@ import (
 // roles are what a helper process can be told to do.
 var roles = map[string]helperproc.Role{
 	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
-	"collect as": collectAs, "collect with limit": collectWithLimit,
+	"history step": historyStep, "collect as": collectAs, "collect with limit": collectWithLimit,
 }
 
 // operation is one thing that a process does to a store.
@@ -101,11 +101,11 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	return err
 }
 
-// verifyAll makes an error of whatever is not good or not recorded.
+// verifyAll makes an error of whatever is finished, and not good or not recorded.
 func verifyAll(ctx context.Context, store *datastore.Datastore, opts datastore.VerifyOptions) error {
 	var failed error
 	opts.Each = func(v datastore.SnapshotVerdict) {
-		if v.Verdict != datastore.VerdictOK {
+		if v.Verdict != datastore.VerdictOK && v.Verdict != datastore.VerdictUnfinished {
 			failed = errors.Join(failed, fmt.Errorf("%s: %s: %w", v.Snapshot, v.Verdict, v.Err))
 		}
 		failed = errors.Join(failed, v.Unrecorded)
