@@ -219,7 +219,7 @@ func (h *history) check(fail rapid.TB) {
 
 func (h *history) checkRestore(fail rapid.TB, snapshot backupinfo.Snapshot, data string) {
 	fail.Helper()
-	reader, err := h.open(fail).OpenSnapshot(h.t.Context(), snapshot)
+	reader, err := h.open(fail).OpenSnapshot(h.t.Context(), snapshot, datastore.ReadOptions{})
 	if err != nil {
 		fail.Fatalf("%s: %v", snapshot, err)
 	}

@@ -1,0 +1,160 @@
+package datastore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/internal/testds"
+)
+
+// What comes in between, at the one place where it hurts most.
+
+func TestACollectionStopsWhenItsLockFileIsReplaced(t *testing.T) {
+	t.Parallel()
+	store := scenario{before: 2}.store(t)
+	before := len(chunkFiles(t, store))
+	for i := range byte(10) {
+		putChunkFile(t, store, numberedDigest(i).String(), []byte{i})
+	}
+	// Whoever replaces it lets writers in, which may be using what is garbage now.
+	lock := filepath.Join(store.Dir, ".lock")
+	replace := sync.OnceFunc(func() {
+		put(t, lock+".new", "")
+		if err := os.Rename(lock+".new", lock); err != nil {
+			t.Error(err)
+		}
+	})
+	disk := &fsop.Disk{Before: func(c fsop.Change) error {
+		if c.Op == fsop.OpRemove && strings.Contains(c.Path, ".chunks") {
+			replace()
+		}
+		return nil
+	}}
+	report, err := store.OpenWith(disk).Collect(t.Context(), nothing)
+	if !errors.Is(err, flock.ErrChanged) || report.RemovedChunks != 1 || len(chunkFiles(t, store)) != before+9 {
+		t.Errorf("%v, %+v", err, report)
+	}
+}
+
+func TestLeftoversBesideGroupsAndSnapshotsAreCollected(t *testing.T) {
+	t.Parallel()
+	store := scenario{before: 2}.store(t)
+	for _, dir := range []string{".pbs-like-leftover", "vm", "vm/100", ""} {
+		if err := os.MkdirAll(filepath.Join(store.Dir, dir, ".pbs-like-leftover-x", "deep"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if report := collect(t, store, datastore.CollectOptions{}); report.RemovedLeftovers != 4 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// during calls act once, when a verification is in the middle of its first image.
+func during(store *testds.Store, act func()) *datastore.Datastore {
+	once := sync.OnceFunc(act)
+	return store.Open(datastore.Options{Events: datastore.Events{Progress: func(p datastore.Progress) {
+		if p.Operation == "verify" {
+			once()
+		}
+	}}})
+}
+
+func TestAVerificationThatIsCancelledSaysNothingAboutWhatItWasReading(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	one := store.Backup("vm/100", first, image(t, "xs64:1:9M"))
+	ctx, cancel := context.WithCancel(t.Context())
+	verdicts := 0
+	opts := allSnapshots
+	opts.Each = func(datastore.SnapshotVerdict) { verdicts++ }
+	report, err := during(store, cancel).Verify(ctx, opts)
+	if !errors.Is(err, context.Canceled) || verdicts+len(report.Verdicts) != 0 {
+		t.Errorf("%v, %+v", err, report)
+	}
+	if state := readManifest(t, store, one).VerifyState(); state != nil {
+		t.Errorf("%+v", state)
+	}
+}
+
+func TestAVerdictIsNotRecordedInAManifestThatListsOtherFiles(t *testing.T) {
+	t.Parallel()
+	store, other := testds.New(t), testds.New(t)
+	store.Damaged = true // as the test makes it
+	one := store.Backup("vm/100", first, image(t, "xs64:1:3000"))
+	other.Backup("vm/100", first, image(t, "xs64:2:3000"))
+	manifest := filepath.Join(store.Dir, one.Dir(), backupinfo.ManifestName)
+	ds := during(store, func() {
+		text, err := os.ReadFile(filepath.Join(other.Dir, one.Dir(), backupinfo.ManifestName))
+		put(t, manifest+".new", string(text))
+		if err := errors.Join(err, os.Rename(manifest+".new", manifest)); err != nil {
+			t.Error(err)
+		}
+	})
+	report, verdicts := verifyWith(t, ds, allSnapshots)
+	if report.Unrecorded != 1 || verdicts[0].Unrecorded == nil || readManifest(t, store, one).VerifyState() != nil {
+		t.Errorf("%+v", verdicts)
+	}
+}
+
+func TestASnapshotWithTheManifestOfAnotherGetsNoNotes(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true // as the test makes it
+	one, two := store.Backup("vm/100", first, []byte("x")), store.Backup("vm/100", second, []byte("y"))
+	text, err := os.ReadFile(filepath.Join(store.Dir, one.Dir(), backupinfo.ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(store.Dir, two.Dir(), backupinfo.ManifestName), string(text))
+	if err := store.Open(datastore.Options{}).SetNotes(t.Context(), object(t, two.Dir()), "x"); !errors.Is(err, datastore.ErrCorrupt) {
+		t.Error(err)
+	}
+}
+
+func TestAProtectionThatCannotBeWrittenIsNoChange(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	one := store.Backup("vm/100", first, []byte("x"))
+	disk := &fsop.Disk{Before: func(c fsop.Change) error {
+		if strings.Contains(c.Path, ".protected") {
+			return unix.ENOSPC
+		}
+		return nil
+	}}
+	if changed, err := store.OpenWith(disk).Protect(t.Context(), one, datastore.ProtectOptions{}); changed || !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("%v, %v", changed, err)
+	}
+}
+
+// A server may have begun to write where one of its snapshots was left behind a day ago.
+func TestALeftoverThatIsWrittenToAgainIsBusyForPruning(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true
+	store.Backup("vm/100", first, []byte("x"))
+	broken := unfinished(t, store, second, time.Now())
+	mark := filepath.Join(store.Dir, broken.Dir(), ".pbs-like-writer")
+	put(t, mark, "") // so that it counts as left behind, until that is gone
+	store.Backup("vm/100", third, []byte("y"))
+	disk := interfere(func() {
+		if err := os.Remove(mark); err != nil {
+			t.Error(err)
+		}
+	})
+	report, err := store.OpenWith(disk).Prune(t.Context(), store.Group("vm/100"), keepLast(1))
+	if got := outcomes(report); err != nil || got != "removed busy kept" || !errors.Is(report.Snapshots[1].Err, datastore.ErrUnfinished) {
+		t.Errorf("%s, %v", got, err)
+	}
+}
