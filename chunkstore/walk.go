@@ -4,57 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 )
-
-// FileKind says what a file in a chunk directory is, by its name alone.
-type FileKind int
-
-// The kinds of file. Only the first is ever read as a chunk.
-const (
-	OtherFile   FileKind = iota // nothing that this package knows, also a chunk in the wrong directory
-	ChunkFile                   // <64 hex>
-	BadFile                     // <64 hex>.N.bad: found damaged by a verification
-	TempFile                    // <64 hex>.tmp_XXXXXX: a chunk that is, or was, being written
-	UsingMarker                 // <64 hex>.using: only the local cache of an object store has these
-)
-
-// badSuffix, with a digit in front, follows the name of a chunk that was found damaged.
-const badSuffix = ".bad"
-
-// File is one name in a chunk directory.
-type File struct {
-	Name   string
-	Kind   FileKind
-	Digest digest.Digest // that the name begins with; zero for OtherFile
-}
-
-// FileInfo is what the file system knows of a File.
-type FileInfo struct {
-	Size    int64
-	Regular bool      // false for whatever is no plain file; such a thing was not followed or opened
-	Inode   uint64    // tells whether a name still leads to what it led to
-	Newest  time.Time // the newest of the times of access, of change of content, and of change of status
-}
-
-// Directory is one of the directories of chunks, as it was read.
-type Directory struct {
-	// Number is what the four hex digits of its name say.
-	Number int
-	// Files is everything in it, in order of name.
-	Files []File
-
-	store *Store
-	dir   *os.File
-}
 
 // Walk reads the chunk directories in order of name, each once, and calls visit
 // with one after the other; which, if not nil, tells the numbers of those to read.
@@ -65,22 +22,97 @@ type Directory struct {
 // Names that appear or vanish while a directory is read may be missed. Who
 // removes chunks holds [Store.LockExclusive].
 func (s *Store) Walk(ctx context.Context, which func(number int) bool, visit func(*Directory) error) error {
+	return s.WalkParallel(ctx, 1, which, func(_ int, d *Directory) error { return visit(d) })
+}
+
+// WalkParallel is [Store.Walk] by several workers, each of which calls visit with
+// its own number, from 0 on, for one directory after the other. What is near to each other is
+// read at about the same time; that is all that is known of the order.
+func (s *Store) WalkParallel(ctx context.Context, workers int, which func(number int) bool, visit func(worker int, d *Directory) error) error {
 	numbers, err := s.directories()
 	if err != nil {
 		return err
 	}
-	for _, number := range numbers {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if which != nil && !which(number) {
-			continue
-		}
-		if err := s.visit(number, visit); err != nil {
-			return err
-		}
+	if which != nil {
+		numbers = slices.DeleteFunc(numbers, func(number int) bool { return !which(number) })
 	}
-	return nil
+	w := walk{store: s, ctx: ctx, numbers: numbers, visit: visit}
+	var group sync.WaitGroup
+	for worker := range max(1, min(workers, len(numbers))) {
+		group.Go(func() { w.stop(w.run(worker)) })
+	}
+	group.Wait()
+	return w.err
+}
+
+// walk is the common state of its workers.
+type walk struct {
+	store *Store
+	ctx   context.Context
+	visit func(worker int, d *Directory) error
+
+	mu      sync.Mutex
+	numbers []int // that nobody has taken yet
+	err     error // the first one
+}
+
+// stretch is how many directories a worker takes at once.
+const stretch = 16
+
+func (w *walk) take() (numbers []int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		n := min(stretch, len(w.numbers))
+		numbers, w.numbers = w.numbers[:n], w.numbers[n:]
+	}
+	return numbers
+}
+
+func (w *walk) stop(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *walk) run(worker int) error {
+	buf := make([]byte, 32<<10)
+	return beneath.OpenDirs(w.store.chunks, func(open func(string) (int, error)) error {
+		for numbers := w.take(); len(numbers) > 0; numbers = w.take() {
+			for _, number := range numbers {
+				if err := w.ctx.Err(); err != nil {
+					return err
+				}
+				if err := w.one(worker, number, open, buf); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (w *walk) one(worker, number int, open func(string) (int, error), buf []byte) error {
+	fd, err := open(prefixName(number))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return foreign(err)
+	}
+	d := &Directory{Number: number, store: w.store, fd: fd}
+	defer d.close()
+	names, err := beneath.Names(fd, buf)
+	if errors.Is(err, unix.ENOENT) {
+		return nil // it was removed since it was opened
+	}
+	if err != nil {
+		return &fs.PathError{Op: "getdents", Path: d.path(), Err: err}
+	}
+	d.read(names)
+	return w.visit(worker, d)
 }
 
 // directories lists the chunk directories that there are.
@@ -123,80 +155,3 @@ const hexDigits = "0123456789abcdef"
 func prefixName(number int) string {
 	return string([]byte{hexDigits[number>>12&15], hexDigits[number>>8&15], hexDigits[number>>4&15], hexDigits[number&15]})
 }
-
-func (s *Store) visit(number int, visit func(*Directory) error) error {
-	dir, err := beneath.OpenDir(s.chunks, prefixName(number))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return foreign(err)
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	slices.Sort(names)
-	d := &Directory{Number: number, Files: make([]File, len(names)), store: s, dir: dir}
-	for i, name := range names {
-		d.Files[i] = parseFile(number, name)
-	}
-	return visit(d)
-}
-
-// parseFile tells what a name in a chunk directory means.
-func parseFile(number int, name string) File {
-	other := File{Name: name}
-	if len(name) < digest.HexLen {
-		return other
-	}
-	d, err := digest.Parse(name[:digest.HexLen])
-	if err != nil || int(d[0])<<8|int(d[1]) != number {
-		return other
-	}
-	if kind := kindOf(name[digest.HexLen:]); kind != OtherFile {
-		return File{Name: name, Kind: kind, Digest: d}
-	}
-	return other
-}
-
-func kindOf(suffix string) FileKind {
-	const digits = "0123456789"
-	switch random, temp := strings.CutPrefix(suffix, tempSuffix); {
-	case suffix == "":
-		return ChunkFile
-	case suffix == ".using":
-		return UsingMarker
-	case temp && len(random) == 6:
-		return TempFile
-	case len(suffix) == len(".N")+len(badSuffix) && suffix[0] == '.' && strings.IndexByte(digits, suffix[1]) >= 0 && suffix[2:] == badSuffix:
-		return BadFile
-	}
-	return OtherFile
-}
-
-// Stat tells about a file of the directory. One that has gone is fs.ErrNotExist.
-func (d *Directory) Stat(f File) (FileInfo, error) {
-	st, err := beneath.Stat(d.dir, f.Name)
-	if err != nil {
-		return FileInfo{}, err
-	}
-	return infoOf(st), nil
-}
-
-func infoOf(st unix.Stat_t) FileInfo {
-	info := FileInfo{Size: st.Size, Regular: st.Mode&unix.S_IFMT == unix.S_IFREG, Inode: st.Ino}
-	for _, stamp := range []unix.Timespec{st.Atim, st.Mtim, st.Ctim} {
-		if t := time.Unix(stamp.Unix()); t.After(info.Newest) {
-			info.Newest = t
-		}
-	}
-	return info
-}
-
-// Remove removes a file of the directory. One that has gone is fs.ErrNotExist.
-func (d *Directory) Remove(f File) error { return d.store.disk.Remove(d.dir, f.Name) }
-
-// Touch sets a file's time of last access to now. One that has gone is fs.ErrNotExist.
-func (d *Directory) Touch(f File) error { return d.store.disk.Touch(d.dir, f.Name) }

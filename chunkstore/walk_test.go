@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -126,5 +129,47 @@ func TestWalkFollowsNoLinkInThePlaceOfADirectory(t *testing.T) {
 	s := openStore(t, openRoot(t, path), nil)
 	if err := s.Walk(t.Context(), nil, func(*Directory) error { return nil }); !errors.Is(err, ErrForeign) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestSeveralWorkersVisitEachDirectoryOnce(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, newRoot(t), nil)
+	var numbers []int
+	for seed := range byte(200) {
+		x := newSample(seed, 100)
+		if _, err := s.Insert(t.Context(), x.digest, x.small); err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, int(x.digest[0])<<8|int(x.digest[1]))
+	}
+	for _, workers := range []int{0, 1, 3, 1000} {
+		var visits [1 << 16]atomic.Int32
+		var busy sync.Map
+		err := s.WalkParallel(t.Context(), workers, nil, func(worker int, d *Directory) error {
+			if _, other := busy.LoadOrStore(worker, true); other || worker >= max(1, workers) {
+				t.Error("two at a time for worker", worker)
+			}
+			visits[d.Number].Add(1)
+			busy.Delete(worker)
+			return nil
+		})
+		for number := range visits {
+			want := int32(0)
+			if slices.Contains(numbers, number) {
+				want = 1
+			}
+			if n := visits[number].Load(); n != want || err != nil {
+				t.Fatalf("%04x: %d visits, %v", number, n, err)
+			}
+		}
+	}
+	var after atomic.Int32
+	err := s.WalkParallel(t.Context(), 4, nil, func(int, *Directory) error {
+		after.Add(1)
+		return fs.ErrInvalid
+	})
+	if !errors.Is(err, fs.ErrInvalid) || after.Load() > 4 {
+		t.Errorf("%v after %d visits", err, after.Load())
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
@@ -61,12 +62,19 @@ type CollectReport struct {
 	// chunks that were never finished, RemovedLeftovers what crashed operations left.
 	RemovedBad, RemovedTemp, RemovedLeftovers int
 	// Pending are chunks that nothing refers to and that are not old enough, or were not reached.
-	PendingChunks int
-	PendingBytes  uint64
+	// PendingFrom is when the first of them will be old enough, PendingUntil when the
+	// last will be, if nobody uses them; zero where there are none.
+	PendingChunks             int
+	PendingBytes              uint64
+	PendingFrom, PendingUntil time.Time
 	// StillBad are old files of damaged chunks that something refers to, and that nobody stored anew.
 	StillBad int
 	// Unexpected are the first indexes in places where no backup has any; they count like the others.
 	Unexpected []string
+	// Damaged are the first indexes that name chunks without a good file, by path;
+	// DamagedIndexes is how many there are.
+	Damaged        []DamagedIndex
+	DamagedIndexes int
 	// Blocked is what was found because of which nothing was removed: it may hide
 	// references to chunks.
 	Blocked []*EntryError
@@ -98,7 +106,7 @@ func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report Co
 		return report, err
 	}
 	defer func() { err = errors.Join(err, chunks.Close()) }()
-	c := &collection{Datastore: d, opts: opts, root: root, disk: disk, chunks: chunks, marks: newMarks()}
+	c := &collection{Datastore: d, opts: opts, root: root, disk: disk, chunks: chunks, marks: newSharedMarks()}
 	set, err := d.acquire(ctx, func(set *guards) (err error) {
 		c.lock, err = lockStoreExclusive(ctx, set, chunks)
 		return err
@@ -120,12 +128,18 @@ type collection struct {
 	chunks *chunkstore.Store
 	lock   *flock.ExclusiveGuard
 
-	oldest  time.Time // what was last used before goes
-	marks   *marks
-	report  CollectReport
-	beside  []string // directories with leftovers in them
-	plan    sweepPlan
-	removed sweepTotals
+	start     time.Time
+	oldest    time.Time // what was last used before goes
+	marks     *sharedMarks
+	readers   *indexReaders
+	mu        sync.Mutex // readers count under it
+	report    CollectReport
+	beside    []string // directories with leftovers in them
+	temporary []string // files that were left in the middle of a rewrite
+	leftovers int      // that are to go
+	plan      sweepPlan
+	pending   pendingChunks
+	removed   sweepTotals
 }
 
 func (c *collection) run(ctx context.Context) error {
@@ -133,22 +147,29 @@ func (c *collection) run(ctx context.Context) error {
 	if now == nil {
 		now = time.Now
 	}
-	start := now()
-	c.report.UPID = c.newUPID(taskCollect, start)
-	c.oldest = start.Add(-cutoffOf(c.opts))
-	err := c.markAll(ctx)
-	if err == nil {
-		err = c.survey(ctx)
-	}
+	c.start = now()
+	c.report.UPID = c.newUPID(taskCollect, c.start)
+	c.oldest = c.start.Add(-cutoffOf(c.opts))
+	err := c.lookThrough(ctx)
 	if err == nil && !c.opts.DryRun {
 		err = c.clear(ctx)
 	}
 	c.conclude()
-	c.report.Duration = now().Sub(start)
+	c.report.Duration = now().Sub(c.start)
 	if err == nil && !c.opts.DryRun {
 		c.writeStatus()
 	}
 	return err
+}
+
+// lookThrough finds out all that there is to know, and changes nothing but times of access, where asked to.
+func (c *collection) lookThrough(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{c.markAll, c.survey, c.surveyLeftovers, c.traceDamage} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func cutoffOf(opts CollectOptions) time.Duration {

@@ -25,77 +25,12 @@ const maxUnexpected = 20
 // eyes is not missed by anybody. Whatever renames something that has to stay alive
 // holds the datastore's lock shared.
 func (c *collection) markAll(ctx context.Context) error {
-	if err := c.markDirectory(ctx, "."); err != nil {
-		return err
-	}
-	c.report.Referenced = c.marks.count
-	return nil
-}
-
-// markDirectory marks what the indexes in a directory and below it refer to. A
-// directory that has vanished is passed over; one that can't be read may hold an
-// index, and ends the collection.
-func (c *collection) markDirectory(ctx context.Context, name string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	dir, err := beneath.OpenDir(c.root, name)
-	if err != nil {
-		return ignoreVanished(err)
-	}
-	defer dir.Close()
-	entries, err := dir.ReadDir(-1)
-	if err != nil {
-		return ignoreVanished(err)
-	}
-	var below []string
-	for _, entry := range entries {
-		isDir, err := c.markEntry(ctx, dir, name, entry)
-		if err != nil {
-			return err
-		}
-		if isDir {
-			below = append(below, path.Join(name, entry.Name()))
-		}
-	}
-	if err := dir.Close(); err != nil { // of a deep tree, few directories are open at a time
-		return err
-	}
-	for _, name := range below {
-		if err := c.markDirectory(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func ignoreVanished(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	readers, ctx := c.startReaders(ctx)
+	c.readers = readers
+	tree := indexTree{root: c.root, index: c.markIndex, hidden: c.noteHidden, link: c.noteLink, file: c.noteTemporary}
+	err := readers.finish(tree.walk(ctx, "."))
+	c.report.Referenced = c.marks.count()
 	return err
-}
-
-// markEntry looks at one name, and tells whether it is a directory to go into.
-func (c *collection) markEntry(ctx context.Context, dir *os.File, parent string, entry fs.DirEntry) (isDir bool, err error) {
-	name := entry.Name()
-	kind := entry.Type()
-	if kind&fs.ModeIrregular != 0 { // a file system that gives no types with its entries
-		kind = typeOf(dir, name)
-	}
-	switch {
-	case strings.HasPrefix(name, "."):
-		return false, c.noteHidden(parent, name, kind)
-	case parent == "." && isForeign(name):
-		return false, nil
-	case kind.IsDir():
-		return true, nil
-	case kind&fs.ModeSymlink != 0 && mayHideIndex(name):
-		c.block(path.Join(parent, name), errors.New("is a symbolic link, which is never followed, and may hide an index"))
-	case isIndex(name):
-		return false, c.markIndex(ctx, dir, parent, name)
-	}
-	return false, nil
 }
 
 // noteHidden takes no part in what is hidden, as the original, but for the signs
@@ -110,21 +45,18 @@ func (c *collection) noteHidden(parent, name string, kind fs.FileMode) error {
 	return nil
 }
 
-// mayHideIndex tells whether what a symbolic link leads to could be, or hold, an
-// index: it could, unless its name is that of something else.
-func mayHideIndex(name string) bool {
-	return !strings.HasSuffix(name, ".blob") && name != backupinfo.OwnerName && name != backupinfo.NotesName
-}
-
-func isIndex(name string) bool {
-	return strings.HasSuffix(name, ".fidx") || strings.HasSuffix(name, ".didx")
+func (c *collection) noteLink(parent, name string) {
+	c.block(path.Join(parent, name), errors.New("is a symbolic link, which is never followed, and may hide an index"))
 }
 
 func (c *collection) block(name string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.report.Blocked = append(c.report.Blocked, &EntryError{Path: name, Err: err})
 }
 
-// markIndex marks the chunks of one index.
+// markIndex has the chunks of one index marked. It is opened here, where the
+// directory is open: by its path it may not be found any more.
 func (c *collection) markIndex(ctx context.Context, dir *os.File, parent, name string) error {
 	full := path.Join(parent, name)
 	f, err := beneath.OpenRegular(dir, name)
@@ -140,16 +72,8 @@ func (c *collection) markIndex(ctx context.Context, dir *os.File, parent, name s
 	case err != nil:
 		return err
 	}
-	defer f.Close()
 	c.noteUnexpected(parent, full)
-	err = c.markDigests(ctx, f, indexKindOf(name))
-	if errors.Is(err, index.ErrCorrupt) {
-		c.block(full, err)
-		return nil
-	}
-	c.report.IndexFiles++
-	c.Datastore.opts.Events.progress(Progress{Operation: "mark", Object: c.path, Done: uint64(c.report.IndexFiles), Items: true})
-	return err
+	return c.readers.hand(ctx, openIndex{file: f, path: full, kind: indexKindOf(name)})
 }
 
 func indexKindOf(name string) index.Kind {
@@ -157,25 +81,6 @@ func indexKindOf(name string) index.Kind {
 		return index.Dynamic
 	}
 	return index.Fixed
-}
-
-// markDigests marks every whole entry, whatever checksum, offsets and length are.
-func (c *collection) markDigests(ctx context.Context, f *os.File, kind index.Kind) error {
-	stat, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	for d, err := range index.Digests(ctx, f, stat.Size(), kind) {
-		if err != nil {
-			return err
-		}
-		c.marks.add(d)
-	}
-	// Of an index whose length is wrong, nobody knows what it describes.
-	if x, err := index.Open(f, stat.Size(), kind); err == nil {
-		c.report.IndexBytes += x.Size()
-	}
-	return nil
 }
 
 // noteUnexpected reports an index where none belongs, once.

@@ -3,12 +3,10 @@ package datastore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/digest"
-	"github.com/pbs-like/pbs-like/internal/beneath"
 )
 
 // The chunk directories are gone through twice. The survey looks at everything and
@@ -31,6 +29,17 @@ type sweepTotals struct {
 	bytes, chunkBytes uint64
 }
 
+func (p *sweepPlan) join(other *sweepPlan) {
+	for i, word := range other.directories {
+		p.directories[i] |= word
+	}
+	p.totals.chunks += other.totals.chunks
+	p.totals.bad += other.totals.bad
+	p.totals.temp += other.totals.temp
+	p.totals.bytes += other.totals.bytes
+	p.totals.chunkBytes += other.totals.chunkBytes
+}
+
 func (t *sweepTotals) add(kind chunkstore.FileKind, size int64) {
 	t.bytes += uint64(size)
 	switch kind {
@@ -43,33 +52,6 @@ func (t *sweepTotals) add(kind chunkstore.FileKind, size int64) {
 		t.temp++
 	case chunkstore.OtherFile, chunkstore.UsingMarker: // never go
 	}
-}
-
-// survey looks through all chunk directories.
-func (c *collection) survey(ctx context.Context) error {
-	s := surveyor{collection: c}
-	if err := c.chunks.Walk(ctx, nil, s.directory); err != nil {
-		return err
-	}
-	c.report.Missing = c.report.Referenced - s.seen
-	if s.using > 0 && s.empty > 0 {
-		return fmt.Errorf("%q holds %d empty chunks and %d marks of chunks in use, as the local cache of an object store does: %w",
-			c.path, s.empty, s.using, ErrNotDatastore)
-	}
-	return nil
-}
-
-// surveyor counts what is in the chunk directories.
-type surveyor struct {
-	*collection
-	seen  int // distinct chunks that are marked and there
-	empty int // chunks with no bytes
-	using int
-}
-
-func (s *surveyor) directory(d *chunkstore.Directory) error {
-	s.Datastore.opts.Events.progress(Progress{Operation: "survey", Object: s.path, Done: uint64(d.Number) + 1, Total: 1 << 16, Items: true})
-	return s.decide(d, s)
 }
 
 // judge is told what becomes of the files of a directory.
@@ -138,64 +120,6 @@ func (c *collection) stays(f chunkstore.File, info chunkstore.FileInfo, stored t
 	return tooNew, !c.isOld(info.Newest)
 }
 
-func (s *surveyor) goes(d *chunkstore.Directory, f chunkstore.File, info chunkstore.FileInfo) error {
-	s.note(f, info)
-	s.plan.add(d.Number)
-	s.plan.totals.add(f.Kind, info.Size)
-	return nil
-}
-
-func (s *surveyor) stays(d *chunkstore.Directory, f chunkstore.File, info chunkstore.FileInfo, why reason) error {
-	s.note(f, info)
-	switch {
-	case why == notOurs:
-		return nil
-	case why == tooNew && f.Kind == chunkstore.ChunkFile:
-		s.report.PendingChunks++
-		s.report.PendingBytes += uint64(info.Size)
-		return nil
-	case why == tooNew:
-		return nil
-	}
-	s.report.DiskBytes += uint64(info.Size)
-	if f.Kind == chunkstore.BadFile {
-		if s.isOld(info.Newest) {
-			s.report.StillBad++
-		}
-	} else {
-		s.report.DiskChunks++
-		if info.Size == 0 {
-			s.report.Empty++
-		}
-	}
-	return s.touch(d, f)
-}
-
-// note counts what tells a chunk store from something that looks like one.
-func (s *surveyor) note(f chunkstore.File, info chunkstore.FileInfo) {
-	switch f.Kind {
-	case chunkstore.UsingMarker:
-		s.using++
-	case chunkstore.ChunkFile:
-		if info.Regular && info.Size == 0 {
-			s.empty++
-		}
-		if found, first := s.marks.see(f.Digest); found && first && info.Regular {
-			s.seen++
-		}
-	case chunkstore.BadFile, chunkstore.TempFile, chunkstore.OtherFile:
-	}
-}
-
-// touch is for others who collect this store by the time of access. It comes
-// before anything is removed, and where it fails nothing is.
-func (s *surveyor) touch(d *chunkstore.Directory, f chunkstore.File) error {
-	if !s.opts.Touch || s.opts.DryRun {
-		return nil
-	}
-	return ignoreVanished(d.Touch(f))
-}
-
 // maxStubborn is how many files may refuse to go before the sweep gives up.
 const maxStubborn = 16
 
@@ -247,34 +171,14 @@ func (c *collection) conclude() {
 	}
 	c.report.RemovedChunks, c.report.RemovedBytes = done.chunks, done.bytes
 	c.report.RemovedBad, c.report.RemovedTemp = done.bad, done.temp
-	c.report.PendingChunks += max(0, plan.chunks-done.chunks)
-	if plan.chunkBytes > done.chunkBytes {
-		c.report.PendingBytes += plan.chunkBytes - done.chunkBytes
+	if c.opts.DryRun && len(c.report.Blocked) == 0 {
+		c.report.RemovedLeftovers = c.leftovers
 	}
-}
-
-// sweepLeftovers removes what operations left that were cut off, and that nobody works on.
-func (c *collection) sweepLeftovers(ctx context.Context) error {
-	places := append([]string{leftoverDir}, c.beside...)
-	before := c.countLeftovers(places)
-	c.sweep(ctx, c.disk, c.root, c.beside...)
-	c.report.RemovedLeftovers = before - c.countLeftovers(places)
-	return ctx.Err()
-}
-
-func (c *collection) countLeftovers(places []string) (count int) {
-	for _, name := range places {
-		dir, err := beneath.OpenDir(c.root, name)
-		if err != nil {
-			continue
-		}
-		names, _ := dir.Readdirnames(-1)
-		_ = dir.Close() // it was only read
-		for _, name := range names {
-			if isLeftover(name) {
-				count++
-			}
-		}
+	// What was to go and was not reached is pending as well: from now on.
+	if left := plan.chunks - done.chunks; left > 0 {
+		c.pending.chunks += left
+		c.pending.bytes += plan.chunkBytes - min(plan.chunkBytes, done.chunkBytes)
 	}
-	return count
+	c.report.PendingChunks, c.report.PendingBytes = c.pending.chunks, c.pending.bytes
+	c.report.PendingFrom, c.report.PendingUntil = c.pending.from, c.pending.until
 }

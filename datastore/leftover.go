@@ -174,7 +174,7 @@ func (d *Datastore) sweepDirectory(ctx context.Context, disk *fsop.Disk, root *o
 	if err != nil {
 		return err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !isLeftover(name) })
+	names = slices.DeleteFunc(names, func(name string) bool { return !isLeftover(name) && !temporary.MatchString(name) })
 	if len(names) == 0 {
 		return nil
 	}
@@ -192,6 +192,9 @@ func (d *Datastore) sweepDirectory(ctx context.Context, disk *fsop.Disk, root *o
 }
 
 func (d *Datastore) sweepEntry(ctx context.Context, disk *fsop.Disk, dir *os.File, name string) (err error) {
+	if temporary.MatchString(name) {
+		return removeAbandoned(disk, dir, name)
+	}
 	guard, err := lockLeftover(dir, name)
 	if err != nil || guard == nil {
 		return err

@@ -60,8 +60,9 @@ func (m *marks) hash(k mark) uint64 {
 }
 
 // add puts a chunk into the set and tells whether it is new there.
-func (m *marks) add(d digest.Digest) bool {
-	k := markOf(d)
+func (m *marks) add(d digest.Digest) bool { return m.put(markOf(d)) }
+
+func (m *marks) put(k mark) bool {
 	hash := m.hash(k)
 	for {
 		number := m.pageOf(hash)
@@ -98,6 +99,14 @@ func (m *marks) see(d digest.Digest) (found, first bool) {
 	first = slot.low&markSeen == 0
 	slot.low |= markSeen
 	return true, first
+}
+
+// seen tells whether a chunk is in the set, and whether see was told of it.
+func (m *marks) seen(d digest.Digest) (found, seen bool) {
+	k := markOf(d)
+	hash := m.hash(k)
+	slot, found := m.page(m.pageOf(hash)).find(k, hash)
+	return found, found && slot.low&markSeen != 0
 }
 
 func (m *marks) pageOf(hash uint64) uint32 { return m.directory[hash>>(64-m.depth)] }

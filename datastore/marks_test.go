@@ -3,6 +3,7 @@ package datastore
 import (
 	"encoding/binary"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/pbs-like/pbs-like/digest"
@@ -81,20 +82,23 @@ func TestFiveMillionMarksNeedLessThan200MiB(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	m := newMarks()
+	m := newSharedMarks()
+	w := m.writer()
 	var d digest.Digest
 	for i := range uint64(5_000_000) {
 		// Any spread does: hashing so often would take longer than the rest.
 		binary.BigEndian.PutUint64(d[:], i*0x9e3779b97f4a7c15)
 		binary.BigEndian.PutUint64(d[8:], i*0xbf58476d1ce4e5b9)
-		m.add(d)
+		d[digest.Size-1] = d[0]
+		w.add(d)
 	}
+	w.flush()
 	runtime.ReadMemStats(&after)
 	if used := (after.HeapSys - before.HeapSys) >> 20; used > 200 {
 		t.Errorf("%d MiB", used)
 	}
 	live := (after.HeapAlloc - before.HeapAlloc)
-	t.Logf("%d MiB live, %.1f bytes a chunk", live>>20, float64(live)/float64(m.count))
+	t.Logf("%d MiB live, %.1f bytes a chunk", live>>20, float64(live)/float64(m.count()))
 	runtime.KeepAlive(m)
 }
 
@@ -108,5 +112,40 @@ func BenchmarkMarks(b *testing.B) {
 	for b.Loop() {
 		m.add(digests[i%len(digests)])
 		i++
+	}
+}
+
+// TestSharedMarksHoldWhatSeveralAdded adds the same from several goroutines, in other orders.
+func TestSharedMarksHoldWhatSeveralAdded(t *testing.T) {
+	t.Parallel()
+	const count, writers = 30_000, 4
+	m := newSharedMarks()
+	var group sync.WaitGroup
+	for n := range writers {
+		group.Go(func() {
+			w := m.writer()
+			defer w.flush()
+			for i := range count {
+				w.add(numbered((i + n*count/writers) % count))
+			}
+		})
+	}
+	group.Wait()
+	if m.count() != count {
+		t.Errorf("%d marks", m.count())
+	}
+	for i := range count {
+		if !m.has(numbered(i)) || m.has(numbered(count+i)) {
+			t.Fatal(i)
+		}
+	}
+	if found, seen := m.seen(numbered(7)); !found || seen {
+		t.Error("seen by nobody")
+	}
+	if found, first := m.see(numbered(7)); !found || !first {
+		t.Error("not seen")
+	}
+	if found, seen := m.seen(numbered(7)); !found || !seen {
+		t.Error("forgotten")
 	}
 }

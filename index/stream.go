@@ -47,11 +47,45 @@ func (x *Reader) Digests(ctx context.Context) iter.Seq2[digest.Digest, error] {
 // valid header, the only answer is an error that unwraps to ErrCorrupt.
 func Digests(ctx context.Context, r io.ReaderAt, fileSize int64, kind Kind) iter.Seq2[digest.Digest, error] {
 	return func(yield func(digest.Digest, error) bool) {
+		for entries, err := range DigestBlocks(ctx, r, fileSize, kind) {
+			if err != nil {
+				yield(digest.Digest{}, err)
+				return
+			}
+			for i := range entries.Len() {
+				if !yield(entries.Digest(i), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Entries is a piece of an index. It is good until the next one comes.
+type Entries struct {
+	b    []byte
+	size int
+}
+
+// Len returns how many entries there are.
+func (e Entries) Len() int { return len(e.b) / e.size }
+
+// Digest returns the digest of one of them.
+func (e Entries) Digest(i int) digest.Digest { return digest.Digest(e.b[(i+1)*e.size-digest.Size:]) }
+
+// DigestBlocks is [Digests] in pieces, for those who have millions to go through.
+func DigestBlocks(ctx context.Context, r io.ReaderAt, fileSize int64, kind Kind) iter.Seq2[Entries, error] {
+	return func(yield func(Entries, error) bool) {
 		if _, err := readHeader(r, fileSize, kind); err != nil {
-			yield(digest.Digest{}, err)
+			yield(Entries{size: 1}, err)
 			return
 		}
-		digests(ctx, r, int((fileSize-HeaderSize)/int64(kind.entrySize())), kind)(yield)
+		size := kind.entrySize()
+		for b, err := range blocks(ctx, r, int((fileSize-HeaderSize)/int64(size)), size) {
+			if !yield(Entries{b, size}, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 

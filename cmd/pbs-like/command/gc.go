@@ -87,41 +87,6 @@ func collectOptions(c *cli.Context) (datastore.CollectOptions, error) {
 	return opts, nil
 }
 
-// collectionJSON has the keys of the original's status, and some more.
-type collectionJSON struct {
-	UPID             string   `json:"upid"`
-	IndexFiles       int      `json:"index-file-count"`
-	IndexBytes       uint64   `json:"index-data-bytes"`
-	DiskBytes        uint64   `json:"disk-bytes"`
-	DiskChunks       int      `json:"disk-chunks"`
-	RemovedBytes     uint64   `json:"removed-bytes"`
-	RemovedChunks    int      `json:"removed-chunks"`
-	PendingBytes     uint64   `json:"pending-bytes"`
-	PendingChunks    int      `json:"pending-chunks"`
-	RemovedBad       int      `json:"removed-bad"`
-	StillBad         int      `json:"still-bad"`
-	Blocked          []string `json:"blocked"`
-	Empty            int      `json:"empty-chunks"`
-	Missing          int      `json:"missing-chunks"`
-	RemovedLeftovers int      `json:"removed-leftovers"`
-	RemovedTemp      int      `json:"removed-temp"`
-	Unexpected       []string `json:"unexpected"`
-}
-
-func newCollectionJSON(r datastore.CollectReport) collectionJSON {
-	out := collectionJSON{
-		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexBytes: r.IndexBytes, DiskBytes: r.DiskBytes, DiskChunks: r.DiskChunks,
-		RemovedBytes: r.RemovedBytes, RemovedChunks: r.RemovedChunks, PendingBytes: r.PendingBytes, PendingChunks: r.PendingChunks,
-		RemovedBad: r.RemovedBad, StillBad: r.StillBad, Empty: r.Empty, Missing: r.Missing,
-		RemovedLeftovers: r.RemovedLeftovers, RemovedTemp: r.RemovedTemp,
-		Blocked: []string{}, Unexpected: append([]string{}, r.Unexpected...),
-	}
-	for _, entry := range r.Blocked {
-		out.Blocked = append(out.Blocked, entry.Error())
-	}
-	return out
-}
-
 func (p *program) printCollection(format outputFormat, dryRun bool, r datastore.CollectReport, failed bool) error {
 	if format != formatText {
 		p.progress.finish()
@@ -129,6 +94,12 @@ func (p *program) printCollection(format outputFormat, dryRun bool, r datastore.
 	}
 	for _, entry := range r.Blocked {
 		p.log.Warn().Msg(entry.Error())
+	}
+	for _, x := range r.Damaged {
+		p.log.Warn().Msg(fmt.Sprintf("%s: %s lost%s", x.Path, plural(x.Lost, "chunk"), badOf(x)))
+	}
+	if more := r.DamagedIndexes - len(r.Damaged); more > 0 {
+		p.log.Warn().Msg(fmt.Sprintf("%d more archives have lost chunks", more))
 	}
 	return p.summary(collectionLines(dryRun, r, failed)...)
 }
@@ -140,7 +111,7 @@ func collectionLines(dryRun bool, r datastore.CollectReport, failed bool) []stri
 	}
 	lines := []string{
 		removed + garbage(r),
-		fmt.Sprintf("kept, not old enough: %s, %s", plural(r.PendingChunks, "chunk"), humanize.IBytes(r.PendingBytes)),
+		fmt.Sprintf("kept, not old enough: %s, %s%s", plural(r.PendingChunks, "chunk"), humanize.IBytes(r.PendingBytes), pendingTimes(r)),
 	}
 	if failed {
 		return lines // the rest was not counted to its end, perhaps
@@ -148,10 +119,29 @@ func collectionLines(dryRun bool, r datastore.CollectReport, failed bool) []stri
 	lines = append(lines, fmt.Sprintf("in use: %s, %s, for %s in %s%s", plural(r.DiskChunks, "chunk"), humanize.IBytes(r.DiskBytes),
 		humanize.IBytes(r.IndexBytes), plural(r.IndexFiles, "archive"), factor(r)))
 	if r.Missing+r.Empty+r.StillBad > 0 {
-		lines = append(lines, fmt.Sprintf("damaged: %s missing, %d empty, %d files of damaged ones kept; verify tells whose they are",
-			plural(r.Missing, "chunk"), r.Empty, r.StillBad))
+		lines = append(lines, fmt.Sprintf("damaged: %s missing, %d empty, %d files of damaged ones kept; %s lost data, and verify tells which ranges",
+			plural(r.Missing, "chunk"), r.Empty, r.StillBad, plural(r.DamagedIndexes, "archive")))
 	}
 	return append(lines, fmt.Sprintf("took %v", r.Duration.Round(time.Millisecond)))
+}
+
+func badOf(x datastore.DamagedIndex) string {
+	if x.Bad == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", of %d of them a damaged file is left", x.Bad)
+}
+
+// pendingTimes tells when what is pending may go.
+func pendingTimes(r datastore.CollectReport) string {
+	if r.PendingChunks == 0 || r.PendingUntil.IsZero() {
+		return ""
+	}
+	from, until := r.PendingFrom.Format(time.DateTime), r.PendingUntil.Format(time.DateTime)
+	if from == until {
+		return "; until " + from
+	}
+	return fmt.Sprintf("; the first until %s, the last until %s", from, until)
 }
 
 // garbage is what goes.

@@ -1,0 +1,56 @@
+package command
+
+import "github.com/pbs-like/pbs-like/datastore"
+
+// collectionJSON has the keys of the original's status, and some more.
+type collectionJSON struct {
+	UPID             string             `json:"upid"`
+	IndexFiles       int                `json:"index-file-count"`
+	IndexBytes       uint64             `json:"index-data-bytes"`
+	DiskBytes        uint64             `json:"disk-bytes"`
+	DiskChunks       int                `json:"disk-chunks"`
+	RemovedBytes     uint64             `json:"removed-bytes"`
+	RemovedChunks    int                `json:"removed-chunks"`
+	PendingBytes     uint64             `json:"pending-bytes"`
+	PendingChunks    int                `json:"pending-chunks"`
+	RemovedBad       int                `json:"removed-bad"`
+	StillBad         int                `json:"still-bad"`
+	Blocked          []string           `json:"blocked"`
+	Damaged          []damagedIndexJSON `json:"damaged-indexes"` // the first ones
+	DamagedIndexes   int                `json:"damaged-index-count"`
+	Empty            int                `json:"empty-chunks"`
+	Missing          int                `json:"missing-chunks"`
+	PendingFrom      int64              `json:"pending-from,omitempty"`  // when the first pending chunk is old enough
+	PendingUntil     int64              `json:"pending-until,omitempty"` // when the last one is
+	RemovedLeftovers int                `json:"removed-leftovers"`
+	RemovedTemp      int                `json:"removed-temp"`
+	Unexpected       []string           `json:"unexpected"`
+}
+
+// damagedIndexJSON is an index that names chunks which are lost.
+type damagedIndexJSON struct {
+	Bad  int    `json:"bad-chunks"` // of the lost ones, those with a damaged file left
+	Lost int    `json:"lost-chunks"`
+	Path string `json:"path"`
+}
+
+func newCollectionJSON(r datastore.CollectReport) collectionJSON {
+	out := collectionJSON{
+		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexBytes: r.IndexBytes, DiskBytes: r.DiskBytes, DiskChunks: r.DiskChunks,
+		RemovedBytes: r.RemovedBytes, RemovedChunks: r.RemovedChunks, PendingBytes: r.PendingBytes, PendingChunks: r.PendingChunks,
+		RemovedBad: r.RemovedBad, StillBad: r.StillBad, Empty: r.Empty, Missing: r.Missing,
+		RemovedLeftovers: r.RemovedLeftovers, RemovedTemp: r.RemovedTemp,
+		Damaged: []damagedIndexJSON{}, DamagedIndexes: r.DamagedIndexes,
+		Blocked: []string{}, Unexpected: append([]string{}, r.Unexpected...),
+	}
+	if r.PendingChunks > 0 && !r.PendingUntil.IsZero() {
+		out.PendingFrom, out.PendingUntil = r.PendingFrom.Unix(), r.PendingUntil.Unix()
+	}
+	for _, x := range r.Damaged {
+		out.Damaged = append(out.Damaged, damagedIndexJSON{Bad: x.Bad, Lost: x.Lost, Path: x.Path})
+	}
+	for _, entry := range r.Blocked {
+		out.Blocked = append(out.Blocked, entry.Error())
+	}
+	return out
+}
