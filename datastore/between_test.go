@@ -16,6 +16,7 @@ import (
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/internal/fsop/fsoptest"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
@@ -156,5 +157,77 @@ func TestALeftoverThatIsWrittenToAgainIsBusyForPruning(t *testing.T) {
 	report, err := store.OpenWith(disk).Prune(t.Context(), store.Group("vm/100"), keepLast(1))
 	if got := outcomes(report); err != nil || got != "removed busy kept" || !errors.Is(report.Snapshots[1].Err, datastore.ErrUnfinished) {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// The rename that brought a leftover to its place may not be on disk yet: its files
+// must not be gone before it is.
+func TestALeftoverIsOnDiskBeforeItIsUnlinked(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Backup("vm/100", first, []byte("x"))
+	left := filepath.Join(store.Dir, ".pbs-like-leftover", ".pbs-like-leftover-x")
+	if err := os.MkdirAll(left, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(left, "index.json.blob"), "")
+	script := fsoptest.Record()
+	if _, err := store.OpenWith(script.Disk()).Prune(t.Context(), store.Group("vm/100"), keepLast(1)); err != nil {
+		t.Fatal(err)
+	}
+	changes := script.Changes()
+	synced := position(t, changes, 0, fsop.OpSyncDir, ".pbs-like-leftover")
+	if unlinked := position(t, changes, 0, fsop.OpRemove, "index.json.blob"); unlinked < synced {
+		t.Errorf("%v", changes)
+	}
+}
+
+func TestWhatACutOffRewriteLeftGoesWithTheNext(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	one := store.Backup("vm/100", first, []byte("x"))
+	left := filepath.Join(store.Dir, one.Dir(), "index.json.tmp_abcdef")
+	put(t, left, "half")
+	if err := store.Open(datastore.Options{}).SetNotes(t.Context(), object(t, one.Dir()), "x"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A good chunk comes to the place of a damaged one after a verification has read
+// that, and before it renames it: it is put back.
+func TestTwoVerificationsAndABackupOnOneDamagedChunkStoppedAtTheRename(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{"pause-before-0", "pause-after-0"} {
+		for _, second := range []bool{false, true} {
+			store := testds.New(t)
+			data := image(t, "xs64:1:3000")
+			store.Backup("vm/100", first, data)
+			if err := flip(theChunk(t, store)); err != nil {
+				t.Fatal(err)
+			}
+			one := operation{name: "verify", object: "vm/100/" + first.String()}.start(t, store, script)
+			if line := one.Line(); !strings.Contains(line, "rename") {
+				t.Fatal(line)
+			}
+			if second {
+				verify(t, store, datastore.VerifyOptions{Depth: -1, DryRun: true})
+			}
+			if err := os.Remove(theChunk(t, store)); err != nil && script == "pause-before-0" {
+				t.Fatal(err) // as another verification does, when it has renamed it
+			}
+			store.Backup("vm/200", first, data)
+			one.Send("go on")
+			_ = one.Line() // what it says of the damage
+			report, _ := verify(t, store, allSnapshots)
+			if files := chunkFiles(t, store); report.Verdicts[datastore.VerdictOK] != 2 || len(files) > 2 {
+				t.Errorf("%s: %+v, %q", script, report, files)
+			}
+			if collect(t, store, nothing); len(chunkFiles(t, store)) != 1 {
+				t.Errorf("%s: %q", script, chunkFiles(t, store))
+			}
+		}
 	}
 }

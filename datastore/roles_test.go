@@ -20,7 +20,7 @@ import (
 // roles are what a helper process can be told to do.
 var roles = map[string]helperproc.Role{
 	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
-	"history step": historyStep, "collect as": collectAs, "collect with limit": collectWithLimit,
+	"history step": historyStep, "list with limit": listWithLimit, "collect as": collectAs, "collect with limit": collectWithLimit,
 }
 
 // operation is one thing that a process does to a store.
