@@ -15,6 +15,7 @@ import (
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/internal/pbsrun"
 )
 
 const (
@@ -32,12 +33,12 @@ type Options struct {
 	// OnlyHost says that no other host uses the store, so that it may be changed
 	// although its file system carries no locks to other hosts.
 	OnlyHost bool
-	// ServerStopped says that no Proxmox Backup Server runs on this machine, so that a
-	// store which one is configured to serve may be changed.
+	// ServerStopped says that no Proxmox Backup Server runs on this machine: the locks
+	// of one that is configured to serve the store are not taken, and its maintenance
+	// mode does not count.
 	ServerStopped bool
-	// ServerConfig is the list of the datastores that a server on this machine serves;
-	// empty is /etc/proxmox-backup/datastore.cfg.
-	ServerConfig string
+	// Server says where that server has its things.
+	Server ServerPlace
 	// Events tell what goes on.
 	Events Events
 	// Disk performs every change; nil is the operating system. Tests make single operations fail with it.
@@ -48,9 +49,10 @@ type Options struct {
 // operation runs, so a disk can be unmounted under an idle one. It is safe for
 // concurrent use.
 type Datastore struct {
-	path string
-	id   identity
-	opts Options
+	path   string
+	id     identity
+	opts   Options
+	server *pbsrun.Server
 }
 
 // identity tells whether a directory is still the one that was opened.
@@ -76,7 +78,7 @@ func Open(path string, opts Options) (*Datastore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Datastore{path: absolute, id: id, opts: opts}, nil
+	return &Datastore{path: absolute, id: id, opts: opts, server: opts.Server.server(opts.Disk)}, nil
 }
 
 // Path is the absolute path of the store's root.
@@ -93,6 +95,9 @@ func (d *Datastore) openRoot() (*os.File, error) {
 	id, err := identityOf(root)
 	if err == nil && id != d.id {
 		err = fmt.Errorf("%q is another directory than before: %w", d.path, ErrNotMounted)
+	}
+	if err == nil {
+		err = d.checkReadable()
 	}
 	if err != nil {
 		return nil, errors.Join(err, root.Close())

@@ -34,9 +34,12 @@ var (
 	ErrSharedStore = errors.New("locks do not reach other hosts")
 	// ErrNested means that there is another datastore inside of this one.
 	ErrNested = errors.New("datastores inside of each other")
-	// ErrServed means that a Proxmox Backup Server on this machine serves the store,
-	// whose locks this program does not take.
-	ErrServed = errors.New("its server's locks are not taken here")
+	// ErrMaintenance means that the administrator of the Proxmox Backup Server on this
+	// machine has put the store into a maintenance mode that does not allow this.
+	ErrMaintenance = errors.New("maintenance mode")
+	// ErrObjectCache means that the directory holds no chunks, but a cache of those in
+	// an object store. It wraps [ErrNotDatastore].
+	ErrObjectCache = fmt.Errorf("%w: only the cache of an object store", ErrNotDatastore)
 	// ErrWrongUser means that this process could not give new files the store's owner.
 	ErrWrongUser = errors.New("store belongs to another user")
 )

@@ -17,10 +17,12 @@ import (
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/internal/pbsrun"
 )
 
-// This file is the only one of the package that takes locks. They are numbered
-// as in the package documentation:
+// This file is the only one of the package that takes locks. With each, the lock
+// that a server of this machine has on the same thing is taken, see runlocks.go.
+// They are numbered as in the package documentation:
 //
 //	L1  the datastore's .lock
 //	L2  a group
@@ -34,6 +36,7 @@ const manifestWait = 5 * time.Second
 // guards is a set of locks that is had whole or not at all. Closing it releases
 // them in reverse order; closing it again does nothing.
 type guards struct {
+	server
 	// holdsGroup says that L2 is among them.
 	holdsGroup bool
 
@@ -73,7 +76,12 @@ type acquirer func(ctx context.Context, take func(set *guards) error) (*guards, 
 // On a refusal everything taken so far is released before the next attempt, so
 // that two sets can never wait for each other.
 func (d *Datastore) acquire(ctx context.Context, take func(set *guards) error) (*guards, error) {
-	return acquire(ctx, flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}, take)
+	return d.acquireAs(ctx, pbsrun.Writing, flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}, take)
+}
+
+// acquireReading is acquire for somebody who changes nothing.
+func (d *Datastore) acquireReading(ctx context.Context, take func(set *guards) error) (*guards, error) {
+	return d.acquireAs(ctx, pbsrun.Reading, flock.Wait{Timeout: d.opts.LockWait, Busy: d.opts.Events.waiting}, take)
 }
 
 // acquireBriefly is acquire for a change of one small file. Two of them don't
@@ -82,18 +90,21 @@ func (d *Datastore) acquireBriefly(ctx context.Context, take func(set *guards) e
 	if d.opts.LockWait >= briefWait {
 		return d.acquire(ctx, take)
 	}
-	return acquire(ctx, flock.Wait{Timeout: briefWait}, take)
+	return d.acquireAs(ctx, pbsrun.Writing, flock.Wait{Timeout: briefWait}, take)
 }
 
 // acquireNow is acquire for somebody who has other things to do than to wait.
-func acquireNow(ctx context.Context, take func(set *guards) error) (*guards, error) {
-	return acquire(ctx, flock.Wait{}, take)
+func (d *Datastore) acquireNow(ctx context.Context, take func(set *guards) error) (*guards, error) {
+	return d.acquireAs(ctx, pbsrun.Writing, flock.Wait{}, take)
 }
 
-func acquire(ctx context.Context, wait flock.Wait, take func(set *guards) error) (*guards, error) {
+func (d *Datastore) acquireAs(ctx context.Context, use pbsrun.Use, wait flock.Wait, take func(set *guards) error) (*guards, error) {
 	var set *guards
 	try := func() error {
-		attempt := &guards{}
+		attempt, err := d.enter(ctx, use)
+		if err != nil {
+			return err
+		}
 		if err := take(attempt); err != nil {
 			return errors.Join(err, attempt.Close())
 		}
@@ -157,8 +168,11 @@ func lockGroup(set *guards, root *os.File, group backupinfo.Group) (*flock.Exclu
 	if err != nil {
 		return nil, notFound(err, "group", group.Dir())
 	}
-	set.holdsGroup = true
 	set.add(guard)
+	if err := set.alsoGroup(root, group, flock.Exclusive); err != nil {
+		return nil, err
+	}
+	set.holdsGroup = true
 	return guard, nil
 }
 
@@ -169,7 +183,7 @@ func lockSnapshot(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*fl
 		return nil, notFound(err, "snapshot", snapshot.Dir())
 	}
 	set.add(guard)
-	return guard, nil
+	return guard, set.alsoSnapshot(root, snapshot, flock.Exclusive)
 }
 
 // lockSnapshotShared takes L3 for reading, or L4.
@@ -179,21 +193,21 @@ func lockSnapshotShared(set *guards, root *os.File, snapshot backupinfo.Snapshot
 		return nil, notFound(err, "snapshot", snapshot.Dir())
 	}
 	set.add(guard)
-	return guard, nil
+	return guard, set.alsoSnapshot(root, snapshot, flock.Shared)
 }
 
 // lockManifest takes L5. The set that it is refused in is waited for in any case:
 // whoever holds L5 is done in an instant.
 func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.ExclusiveGuard, error) {
 	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
+	if err == nil {
+		set.add(guard)
+		err = set.alsoManifest(root, snapshot)
+	}
 	if errors.Is(err, flock.ErrLocked) {
 		return nil, fmt.Errorf("%w: %w", errManifestBusy, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	set.add(guard)
-	return guard, nil
+	return guard, err
 }
 
 // lockStaged locks a directory under its temporary name, before it becomes visible under its real one.

@@ -74,6 +74,9 @@ func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backu
 	}
 	defer parent.Close()
 	guard, err := w.stage(ctx, set, parent, group.ID, func(dir *os.File) error {
+		if err := set.alsoGroup(w.root, group, flock.Exclusive); err != nil {
+			return err
+		}
 		return w.disk.WriteFile(dir, backupinfo.OwnerName, []byte(owner.String()+"\n"), fileMode)
 	})
 	if err == nil {
@@ -85,7 +88,12 @@ func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backu
 // makeSnapshot makes the snapshot's directory, which appears under its name marked and locked.
 func (w *SnapshotWriter) makeSnapshot(ctx context.Context, set *guards) error {
 	var err error
-	w.guard, err = w.stage(ctx, set, w.groupDir, w.snapshot.Time.String(), w.mark)
+	w.guard, err = w.stage(ctx, set, w.groupDir, w.snapshot.Time.String(), func(dir *os.File) error {
+		if err := set.alsoSnapshot(w.root, w.snapshot, flock.Exclusive); err != nil {
+			return err
+		}
+		return w.mark(dir)
+	})
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("snapshot %q %w", w.snapshot.Dir(), ErrExists)
 	}

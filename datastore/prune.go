@@ -96,7 +96,7 @@ func (d *Datastore) Prune(ctx context.Context, group backupinfo.Group, opts Prun
 	if opts.Keep.Now == 0 {
 		opts.Keep.Now = backupinfo.TimeOf(time.Now())
 	}
-	broken, err := decide(ctx, root, group, opts, &report)
+	broken, err := d.decide(ctx, root, group, opts, &report)
 	if err != nil || !opts.Keep.Keeps() {
 		return report, errors.Join(err, broken)
 	}
@@ -112,7 +112,7 @@ func (d *Datastore) Prune(ctx context.Context, group backupinfo.Group, opts Prun
 
 // decide fills the report with what is to happen. What can't be read as a
 // snapshot counts for no rule and stays, and is in the second error.
-func decide(ctx context.Context, root *os.File, group backupinfo.Group, opts PruneOptions, report *PruneReport) (broken, err error) {
+func (d *Datastore) decide(ctx context.Context, root *os.File, group backupinfo.Group, opts PruneOptions, report *PruneReport) (broken, err error) {
 	dir, err := openGroup(root, group)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func decide(ctx context.Context, root *os.File, group backupinfo.Group, opts Pru
 			return nil, err
 		}
 		snapshot := backupinfo.Snapshot{Group: group, Time: at}
-		candidate, there, err := lookAt(ctx, root, dir, snapshot, unseen)
+		candidate, there, err := d.lookAt(ctx, root, dir, snapshot, unseen)
 		if err != nil {
 			entries = append(entries, &EntryError{Path: snapshot.Dir(), Err: err})
 		} else if there {
@@ -142,7 +142,7 @@ func decide(ctx context.Context, root *os.File, group backupinfo.Group, opts Pru
 
 // lookAt finds out what the rules have to know about a snapshot. Why one counts
 // as being written goes into alive.
-func lookAt(ctx context.Context, root, dir *os.File, snapshot backupinfo.Snapshot, alive map[backupinfo.Time]error) (candidate backupinfo.PruneCandidate, there bool, err error) {
+func (d *Datastore) lookAt(ctx context.Context, root, dir *os.File, snapshot backupinfo.Snapshot, alive map[backupinfo.Time]error) (candidate backupinfo.PruneCandidate, there bool, err error) {
 	name := snapshot.Time.String()
 	candidate = backupinfo.PruneCandidate{Snapshot: snapshot}
 	if candidate.Finished, err = isFinished(dir, name); err != nil {
@@ -152,7 +152,7 @@ func lookAt(ctx context.Context, root, dir *os.File, snapshot backupinfo.Snapsho
 		return candidate, false, err
 	}
 	if !candidate.Finished && !candidate.Protected {
-		err = checkNoWriter(ctx, root, snapshot)
+		err = d.checkNoWriter(ctx, root, snapshot)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return candidate, false, nil
@@ -170,8 +170,8 @@ func lookAt(ctx context.Context, root, dir *os.File, snapshot backupinfo.Snapsho
 
 // checkNoWriter makes sure that nobody works on an unfinished snapshot at this
 // moment: it takes the locks that its removal takes, and lets them go.
-func checkNoWriter(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot) error {
-	set, err := acquireNow(ctx, func(set *guards) error {
+func (d *Datastore) checkNoWriter(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot) error {
+	set, err := d.acquireNow(ctx, func(set *guards) error {
 		if _, err := lockGroup(set, root, snapshot.Group); err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (r *pruneRun) try(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		set, err := r.store.lockVictim(ctx, r.root, victim, acquireNow)
+		set, err := r.store.lockVictim(ctx, r.root, victim, r.store.acquireNow)
 		victim.conclude(errors.Join(err, set.Close()))
 	}
 	return r.report.failures()
@@ -260,9 +260,13 @@ func (r *pruneRun) stillKept() error {
 
 // tidy takes the group away where nothing is left of it.
 func (r *pruneRun) tidy(ctx context.Context) {
-	var set guards
+	set, err := r.store.acquireNow(ctx, func(*guards) error { return nil })
+	if err != nil {
+		r.store.opts.Events.notice(r.group.Dir(), "empty group kept", err)
+		return
+	}
 	var removed RemovalReport
-	r.store.tidyGroup(ctx, r.disk, r.root, r.group, &set, &removed)
+	r.store.tidyGroup(ctx, r.disk, r.root, r.group, set, &removed)
 	r.report.GroupRemoved = len(removed.Groups) > 0
 	if err := set.Close(); err != nil {
 		r.store.opts.Events.notice(r.group.Dir(), "a lock was not released as it should", err)

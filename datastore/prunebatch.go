@@ -65,7 +65,7 @@ func (s *PrunedSnapshot) conclude(err error) {
 // where that was asked for, when all others are gone and nothing is held.
 func (r *pruneRun) remove(ctx context.Context) error {
 	victims := r.victims()
-	if err := r.pass(ctx, victims, acquireNow, pruneBatch); err != nil {
+	if err := r.pass(ctx, victims, r.store.acquireNow, pruneBatch); err != nil {
 		return err
 	}
 	if r.store.opts.LockWait <= 0 {

@@ -104,7 +104,7 @@ func (r *SnapshotReader) open(ctx context.Context) (err error) {
 }
 
 func (r *SnapshotReader) lock(ctx context.Context) error {
-	set, err := r.store.acquire(ctx, func(set *guards) error {
+	set, err := r.store.acquireReading(ctx, func(set *guards) error {
 		guard, err := lockSnapshotShared(set, r.root, r.snapshot)
 		if err != nil {
 			return err

@@ -96,7 +96,7 @@ func lockWholeGroup(ctx context.Context, set *guards, root *os.File, group backu
 	if err != nil {
 		return content, err
 	}
-	if err := enoughDescriptors(len(names)); err != nil && !opts.Force {
+	if err := enoughDescriptors(len(names) * set.perSnapshot()); err != nil && !opts.Force {
 		return content, err
 	}
 	var busy []error
@@ -223,8 +223,8 @@ const spareDescriptors = 64
 // enoughDescriptors raises the soft limit of open files as far as the locks of a
 // group need it, and refuses where the hard one is too low: letting go of some
 // locks on the way would make the removal less than all or nothing.
-func enoughDescriptors(snapshots int) error {
-	need := uint64(snapshots) + spareDescriptors
+func enoughDescriptors(locks int) error {
+	need := uint64(locks) + spareDescriptors
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return err
@@ -233,8 +233,8 @@ func enoughDescriptors(snapshots int) error {
 		return nil
 	}
 	if limit.Max < need {
-		return fmt.Errorf("%d snapshots have to be locked at once, which needs %d open files, and the hard limit is %d: raise it (ulimit -Hn)",
-			snapshots, need, limit.Max)
+		return fmt.Errorf("%d locks of snapshots have to be held at once, which needs %d open files, and the hard limit is %d: raise it (ulimit -Hn)",
+			locks, need, limit.Max)
 	}
 	limit.Cur = need
 	return unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)

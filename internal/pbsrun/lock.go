@@ -20,8 +20,7 @@ const attempts = 16
 
 // Lock is a lock file of the server that is held. Closing it again does nothing.
 type Lock struct {
-	disk  *fsop.Disk
-	dir   *os.File
+	store *Store
 	name  string
 	mode  flock.Mode
 	guard io.Closer
@@ -31,19 +30,29 @@ type Lock struct {
 // makes it if it is not there. It does not wait: the error is a *flock.LockedError
 // while somebody has it.
 func (s *Store) Lock(name string, mode flock.Mode) (*Lock, error) {
-	disk, err := s.disk()
+	l := &Lock{store: s, name: name, mode: mode}
+	err := s.inLocksDir(name, func(disk *fsop.Disk, dir *os.File, base string) (err error) {
+		l.guard, err = lockFile(disk, dir, base, mode)
+		return err
+	})
 	if err != nil {
 		return nil, err
+	}
+	return l, nil
+}
+
+// inLocksDir opens the directory of a lock file for the length of a call: many locks
+// are held at once, and each has one descriptor.
+func (s *Store) inLocksDir(name string, do func(disk *fsop.Disk, dir *os.File, base string) error) error {
+	disk, err := s.disk()
+	if err != nil {
+		return err
 	}
 	dir, err := s.locksDir(disk, path.Dir(name))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l := &Lock{disk: disk, dir: dir, name: path.Base(name), mode: mode}
-	if l.guard, err = lockFile(disk, dir, l.name, mode); err != nil {
-		return nil, errors.Join(err, dir.Close())
-	}
-	return l, nil
+	return errors.Join(do(disk, dir, path.Base(name)), dir.Close())
 }
 
 func lockFile(disk *fsop.Disk, dir *os.File, name string, mode flock.Mode) (guard io.Closer, err error) {
@@ -85,16 +94,15 @@ func closer[G io.Closer](guard G, err error) (io.Closer, error) {
 // Exclusive tells whether nobody else has the lock.
 func (l *Lock) Exclusive() bool { return l.mode == flock.Exclusive }
 
-// Path is the path of the lock file, for messages.
-func (l *Lock) Path() string { return path.Join(l.dir.Name(), l.name) }
-
 // Remove unlinks the lock file, once what it locks is gone. Only who holds it
 // exclusively may do so. The lock stays until it is closed.
 func (l *Lock) Remove() error {
-	if err := l.disk.Remove(l.dir, l.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return l.store.inLocksDir(l.name, func(disk *fsop.Disk, dir *os.File, base string) error {
+		if err := disk.Remove(dir, base); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
 }
 
 // Close releases the lock.
@@ -102,9 +110,39 @@ func (l *Lock) Close() error {
 	if l == nil || l.guard == nil {
 		return nil
 	}
-	err := errors.Join(l.guard.Close(), l.dir.Close())
+	err := l.guard.Close()
 	l.guard = nil
 	return err
+}
+
+// Discard removes the lock file of something that is gone, if there is one and
+// nobody has it.
+func (s *Store) Discard(name string) error {
+	exists, err := s.has(name)
+	if err != nil || !exists {
+		return err
+	}
+	lock, err := s.Lock(name, flock.Exclusive)
+	if errors.Is(err, flock.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(lock.Remove(), lock.Close())
+}
+
+func (s *Store) has(name string) (bool, error) {
+	full := path.Join(s.server.opts.Run, "locks", s.Name, name)
+	var st unix.Stat_t
+	switch err := unix.Lstat(full, &st); err {
+	case nil:
+		return true, nil
+	case unix.ENOENT, unix.ENOTDIR:
+		return false, nil
+	default:
+		return false, &fs.PathError{Op: "stat", Path: full, Err: err}
+	}
 }
 
 // RemoveOldDirectory takes away a directory of old lock files in which nothing is

@@ -205,3 +205,45 @@ func TestALockFileThatMayNotBeMadeIsNotCalledLocked(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheLockFileOfWhatIsGoneIsDiscarded(t *testing.T) {
+	t.Parallel()
+	store, run := testStore(t)
+	lock := mustLock(t, store, groupLock, flock.Shared)
+	path := filepath.Join(run, "locks/STORE", groupLock)
+	if err := errors.Join(store.Discard("a:b/vm-1"), store.Discard(groupLock+"/x"), store.Discard(groupLock)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error("somebody's lock file is gone")
+	}
+	if _, err := os.Stat(filepath.Dir(path) + "/a:b"); err == nil {
+		t.Error("a directory was made for what is not there")
+	}
+	if err := errors.Join(lock.Close(), store.Discard(groupLock)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the lock file is still there")
+	}
+}
+
+func TestEmptyDirectoriesOfOldLocksGo(t *testing.T) {
+	t.Parallel()
+	store, run := testStore(t)
+	const snapshot = "ns/a/vm/1/2022-05-02T08:11:33Z"
+	lock := mustLock(t, store, OldManifestLockName(snapshot), flock.Exclusive)
+	dir := filepath.Join(run, "locks/STORE", snapshot)
+	if err := errors.Join(store.RemoveOldDirectory(snapshot), store.RemoveOldDirectory("vm/2"), store.RemoveOldDirectory("ns/b/vm/2")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(lock.Remove(), lock.Close(), store.RemoveOldDirectory(snapshot), store.RemoveOldDirectory(filepath.Dir(snapshot))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); err == nil {
+		t.Error("still there")
+	}
+}

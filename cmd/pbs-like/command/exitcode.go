@@ -36,7 +36,7 @@ func exitCodes() []exitCodeMeaning {
 		{exitUsage, "the command line cannot be carried out as it stands; nothing was done"},
 		{exitPartly, "done in part: something was kept or could not be read, and the output names it"},
 		{exitNotFound, "no such datastore, namespace, group, snapshot or archive"},
-		{exitLocked, "in use: somebody holds a lock, and the message says who; or unfinished, and presumably in use"},
+		{exitLocked, "in use: somebody holds a lock, and the message says who; or unfinished, and presumably in use; or in maintenance"},
 		{exitCorrupt, "stored data is damaged"},
 		{exitProtected, "protected, or the group or the store is owned by somebody else"},
 		{exitLockLost, "a lock was lost while it was held; what was begun was given up"},
@@ -68,7 +68,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitLockLost
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, datastore.ErrServed):
+	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, datastore.ErrMaintenance):
 		return exitLocked
 	case errors.Is(err, datastore.ErrCorrupt):
 		return exitCorrupt

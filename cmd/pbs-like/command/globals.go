@@ -22,6 +22,7 @@ type settings struct {
 	datastore string
 	onlyHost  bool
 	stopped   bool // the server of this machine
+	server    datastore.ServerPlace
 	quiet     bool
 	waited    bool // --lock-wait was given
 }
@@ -39,7 +40,19 @@ func globalFlags() []cli.Flag {
 		},
 		&cli.BoolFlag{
 			Name: "server-stopped", DisableDefaultText: true,
-			Usage: "change a store that a Proxmox Backup Server on this machine is configured to serve: say that it does not run",
+			Usage: "say that the Proxmox Backup Server on this machine does not run: its locks are not taken, and its maintenance modes do not count",
+		},
+		&cli.StringFlag{
+			Name: "server-etc", EnvVars: []string{"PBS_LIKE_SERVER_ETC"}, TakesFile: true, DefaultText: "/etc/proxmox-backup",
+			Usage: "the `DIRECTORY` with the configuration of the Proxmox Backup Server on this machine",
+		},
+		&cli.StringFlag{
+			Name: "server-run", EnvVars: []string{"PBS_LIKE_SERVER_RUN"}, TakesFile: true, DefaultText: "/run/proxmox-backup",
+			Usage: "the `DIRECTORY` with its locks",
+		},
+		&cli.StringFlag{
+			Name: "server-user", EnvVars: []string{"PBS_LIKE_SERVER_USER"}, DefaultText: "backup",
+			Usage: "the `USER`, by name or number, that it runs as",
 		},
 		&cli.BoolFlag{
 			Name: "quiet", Aliases: []string{"q"}, DisableDefaultText: true,
@@ -57,6 +70,7 @@ func (p *program) readGlobals(c *cli.Context) error {
 		datastore: c.String(flagDatastore),
 		onlyHost:  c.Bool("i-am-the-only-host"),
 		stopped:   c.Bool("server-stopped"),
+		server:    datastore.ServerPlace{Etc: c.String("server-etc"), Run: c.String("server-run"), User: c.String("server-user")},
 		quiet:     c.Bool("quiet"),
 	}
 	return p.configureLog(c.String("log-format"), c.String("log-level"), p.settings.quiet)
@@ -89,7 +103,10 @@ func (p *program) open(c *cli.Context) (*datastore.Datastore, error) {
 		return nil, usageErrorf("--%s %v is negative", flagLockWait, wait)
 	}
 	p.settings.waited = wait > 0
-	return datastore.Open(path, datastore.Options{LockWait: wait, OnlyHost: p.settings.onlyHost, ServerStopped: p.settings.stopped, Events: p.events()})
+	return datastore.Open(path, datastore.Options{
+		LockWait: wait, OnlyHost: p.settings.onlyHost,
+		ServerStopped: p.settings.stopped, Server: p.settings.server, Events: p.events(),
+	})
 }
 
 // The flags that several commands have.

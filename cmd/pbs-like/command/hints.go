@@ -23,7 +23,7 @@ func hints() []hint {
 		{"", is(flock.ErrLocked), "--" + flagLockWait + " 10m would wait for it"},
 		{"", is(errPresumablyInUse), "--" + flagForce + " removes it now"},
 		{"", is(datastore.ErrSharedStore), "--i-am-the-only-host says so"},
-		{"", is(datastore.ErrServed), "stop the server, and say so with --server-stopped"},
+		{"", is(datastore.ErrMaintenance), "if that server does not run, --server-stopped says so, and goes on"},
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
 		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
 		{"backup", isNoNamespace, "no command makes one yet; mkdir -p DATASTORE/ns/a/ns/b makes the namespace a/b"},
