@@ -73,6 +73,20 @@
 // A verification is a reader. Two of one snapshot go on beside each other, but for
 // the moment of the verdict, which the second one waits for.
 //
+// # Beside a server
+//
+// Where a Proxmox Backup Server on this machine is configured to serve the store,
+// L2 to L4 are on its lock files too, and L5 on those of both its styles: package
+// pbsrun has them. The sets above exclude those of a server as they exclude each
+// other, with two differences: a server changes notes under L5 alone, and a backup of
+// it that finds its base locked fails instead of taking the next older one. L1 is the
+// server's anyhow. An operation counts in the server's list of operations for as long
+// as it has locks. A maintenance mode refuses it ([ErrMaintenance]): all but reading
+// when it is "read-only", everything in the others.
+//
+// Who changes something has to be the server's user or root ([ErrWrongUser]). Readers
+// who can't take the server's locks go on without, with a notice.
+//
 // A lock counts for the directory that carries the name now: after locking, the
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.
@@ -108,8 +122,7 @@
 // # What is not promised
 //
 // The locks reach every process on this kernel, and no other host: on a file
-// system that several hosts may share, changes are refused ([ErrSharedStore]). They
-// are not those of a Proxmox Backup Server of version 3.3.5 or later, which keeps
-// lock files elsewhere: a store that a server on this machine is configured to serve
-// is not changed either ([ErrServed]), and one of a server in a container must not be.
+// system that several hosts may share, changes are refused ([ErrSharedStore]). Those
+// of a Proxmox Backup Server are honoured where it is configured on this machine, in
+// the place that [Options].Server says; one in a container, with files of its own, is not seen.
 package datastore

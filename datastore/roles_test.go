@@ -21,6 +21,7 @@ import (
 var roles = map[string]helperproc.Role{
 	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
 	"history step": historyStep, "list with limit": listWithLimit, "collect as": collectAs, "collect with limit": collectWithLimit,
+	"stand in": standIn, "operate with umask": operateWithUmask,
 }
 
 // operation is one thing that a process does to a store.
@@ -29,13 +30,18 @@ type operation struct {
 	object string // a group or a snapshot
 	time   backupinfo.Time
 	data   string // specification of the content that is backed up
+	server datastore.ServerPlace
 }
 
 // start runs the operation in a process of its own. The script says what happens
 // to its changes, see fsoptest; "record" lets them through.
 func (o operation) start(t testing.TB, store *testds.Store, script string) *helperproc.Proc {
 	t.Helper()
-	return helperproc.Start(t, "operate", store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data)
+	return helperproc.Start(t, "operate", o.arguments(store, script)...)
+}
+
+func (o operation) arguments(store *testds.Store, script string) []string {
+	return []string{store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User}
 }
 
 func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
@@ -48,6 +54,7 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 		return err
 	}
 	o := operation{name: args[2], object: args[3], time: backupinfo.Time(time), data: args[5]}
+	o.server = datastore.ServerPlace{Etc: args[6], Run: args[7], User: args[8]}
 	if err := o.run(ctx, args[0], script.Disk(), pipe); err != nil {
 		pipe.Say(fmt.Sprintf("error: %q", err.Error()))
 		return nil
@@ -58,7 +65,7 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 
 // run does the operation. One that is "held" says "ready" in the middle and goes on when it gets a line.
 func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *helperproc.IO) error {
-	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk})
+	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk, Server: o.server})
 	if err != nil {
 		return err
 	}

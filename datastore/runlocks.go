@@ -123,14 +123,19 @@ func (g *guards) alsoSnapshot(root *os.File, snapshot backupinfo.Snapshot, mode 
 // also takes a run lock, unless the server goes by the directories' locks alone.
 func (g *guards) also(lock *runLock, mode flock.Mode, name string) error {
 	old, err := g.run.OldLocking()
-	if err != nil || old {
+	if err != nil {
 		return err
 	}
-	return g.takeRun(lock, mode, name)
+	if !old {
+		return g.takeRun(lock, mode, name)
+	}
+	lock.server, lock.exclusive = g.server, mode == flock.Exclusive
+	g.add(lock) // for what goes with the thing
+	return nil
 }
 
 func (g *guards) takeRun(lock *runLock, mode flock.Mode, name string) (err error) {
-	lock.server = g.server
+	lock.server, lock.exclusive = g.server, mode == flock.Exclusive
 	if lock.held, err = g.run.Lock(name, mode); err == nil {
 		g.add(lock)
 		return nil
@@ -170,15 +175,16 @@ func manifestLocks(snapshot backupinfo.Snapshot) []string {
 // released, as the server's do, unless what it is of is gone by then.
 type runLock struct {
 	server
-	held    *pbsrun.Lock
-	root    *os.File
-	dir     string   // in the store
-	besides []string // lock files of what is gone with it
+	held      *pbsrun.Lock // nil where the directory's lock is the server's
+	exclusive bool
+	root      *os.File
+	dir       string   // in the store
+	besides   []string // lock files of what is gone with it
 }
 
 // Close releases the lock.
 func (l *runLock) Close() error {
-	if l.held.Exclusive() && l.isGone() {
+	if l.exclusive && l.isGone() {
 		if err := l.clear(); err != nil {
 			l.notices.notice(l.dir, "the server's lock file of what is gone is left behind", err)
 		}
@@ -196,7 +202,11 @@ func (l *runLock) clear() error {
 	for _, name := range l.besides {
 		err = errors.Join(err, l.run.Discard(name))
 	}
-	return errors.Join(err, l.run.RemoveOldDirectory(l.dir), l.held.Remove())
+	err = errors.Join(err, l.run.RemoveOldDirectory(l.dir))
+	if l.held != nil {
+		err = errors.Join(err, l.held.Remove())
+	}
+	return err
 }
 
 // announceMove tells a collection of the server which index files are about to be

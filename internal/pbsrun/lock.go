@@ -22,7 +22,6 @@ const attempts = 16
 type Lock struct {
 	store *Store
 	name  string
-	mode  flock.Mode
 	guard io.Closer
 }
 
@@ -30,7 +29,7 @@ type Lock struct {
 // makes it if it is not there. It does not wait: the error is a *flock.LockedError
 // while somebody has it.
 func (s *Store) Lock(name string, mode flock.Mode) (*Lock, error) {
-	l := &Lock{store: s, name: name, mode: mode}
+	l := &Lock{store: s, name: name}
 	err := s.inLocksDir(name, func(disk *fsop.Disk, dir *os.File, base string) (err error) {
 		l.guard, err = lockFile(disk, dir, base, mode)
 		return err
@@ -90,9 +89,6 @@ func closer[G io.Closer](guard G, err error) (io.Closer, error) {
 	}
 	return guard, nil
 }
-
-// Exclusive tells whether nobody else has the lock.
-func (l *Lock) Exclusive() bool { return l.mode == flock.Exclusive }
 
 // Remove unlinks the lock file, once what it locks is gone. Only who holds it
 // exclusively may do so. The lock stays until it is closed.
