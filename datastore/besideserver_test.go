@@ -145,7 +145,7 @@ func (s *servedStore) pause(o operation) (goOn func() error) {
 	s.T.Helper()
 	o.server = s.place
 	if o.name == "held restore" {
-		reader, err := s.open().OpenSnapshot(s.T.Context(), s.snapshotOf(o.object))
+		reader, err := s.open().OpenSnapshot(s.T.Context(), s.snapshotOf(o.object), datastore.ReadOptions{})
 		if err != nil {
 			s.T.Fatal(err)
 		}

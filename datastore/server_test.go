@@ -182,7 +182,7 @@ func TestAReaderWithoutPrivilegesGoesOnWithANotice(t *testing.T) {
 		ds := store.Open(datastore.Options{Server: store.place, Events: datastore.Events{Notice: func(n datastore.Notice) {
 			notices = append(notices, fmt.Sprint(n))
 		}}})
-		reader, err := ds.OpenSnapshot(t.Context(), snapshot)
+		reader, err := ds.OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
 		if err := errors.Join(err, reader.Close()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -296,7 +296,7 @@ func TestAModeThatBeginsBeforeTheOperationIsCountedStopsIt(t *testing.T) {
 	t.Parallel()
 	store := serve(t, matrixStore(t), newServer)
 	ds := store.open()
-	reader, err := ds.OpenSnapshot(t.Context(), store.snapshotOf("vm/100/"+first.String()))
+	reader, err := ds.OpenSnapshot(t.Context(), store.snapshotOf("vm/100/"+first.String()), datastore.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestAModeThatBeginsBeforeTheOperationIsCountedStopsIt(t *testing.T) {
 	}
 	store.configure("maintenance-mode offline")
 	for range 100 {
-		if _, err := ds.OpenSnapshot(t.Context(), reader.Snapshot()); !errors.Is(err, datastore.ErrMaintenance) {
+		if _, err := ds.OpenSnapshot(t.Context(), reader.Snapshot(), datastore.ReadOptions{}); !errors.Is(err, datastore.ErrMaintenance) {
 			t.Fatal(err)
 		}
 	}
