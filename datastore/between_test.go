@@ -3,6 +3,7 @@ package datastore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/fsop/fsoptest"
@@ -230,4 +232,73 @@ func TestTwoVerificationsAndABackupOnOneDamagedChunkStoppedAtTheRename(t *testin
 			}
 		}
 	}
+}
+
+// A good chunk is the twin of its own damaged file only, and not of that of the next chunk in the same directory.
+func TestTheDamagedFileOfAMissingChunkStaysBesideAGoodChunk(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true // as the test makes it
+	one, two := neighbours()
+	store.Backup("vm/100", first, one)
+	store.Backup("vm/100", second, two)
+	names := chunkFiles(t, store)
+	if len(names) != 2 || names[0][:4] != names[1][:4] {
+		t.Fatalf("%q", names)
+	}
+	file := filepath.Join(store.Dir, ".chunks", names[1][:4], names[1])
+	if err := os.Rename(file, file+".0.bad"); err != nil {
+		t.Fatal(err)
+	}
+	if report := collect(t, store, nothing); report.RemovedBad != 0 || report.Missing != 1 || len(badFiles(t, store)) != 1 {
+		t.Errorf("%+v", report)
+	}
+}
+
+// neighbours gives two contents whose chunks come into the same directory.
+func neighbours() (one, two []byte) {
+	seen := map[[2]byte][]byte{}
+	for i := 0; ; i++ {
+		content := fmt.Append(nil, "content ", i)
+		d := digest.Of(content)
+		prefix := [2]byte(d[:2])
+		if other, ok := seen[prefix]; ok {
+			return other, content
+		}
+		seen[prefix] = content
+	}
+}
+
+// What was found damaged stays found damaged, whatever is collected in between.
+func TestADamagedStoreOfTheOriginalIsAsDamagedAfterACollectionAsBefore(t *testing.T) {
+	t.Parallel()
+	store := testds.Golden(t, "store-damaged")
+	_, before := verify(t, store, allSnapshots)
+	// Its index is cut off, so that nothing is collected while it is there.
+	if err := os.RemoveAll(filepath.Join(store.Dir, "vm", "4")); err != nil {
+		t.Fatal(err)
+	}
+	if report := collect(t, store, nothing); report.RemovedBad != 0 {
+		t.Errorf("%+v", report)
+	}
+	_, after := verify(t, store, allSnapshots)
+	want := map[backupinfo.Snapshot]string{}
+	for _, v := range before {
+		want[v.Snapshot] = fmt.Sprint(v.Verdict, lostOf(v))
+	}
+	for _, v := range after {
+		if got := fmt.Sprint(v.Verdict, lostOf(v)); got != want[v.Snapshot] {
+			t.Errorf("%s: %s, and before it was %s", v.Snapshot, got, want[v.Snapshot])
+		}
+	}
+	if len(after) != len(before)-1 {
+		t.Errorf("%d, and before there were %d", len(after), len(before))
+	}
+}
+
+func lostOf(v datastore.SnapshotVerdict) (lost []int) {
+	for _, archive := range v.Archives {
+		lost = append(lost, archive.Lost, archive.Unread)
+	}
+	return lost
 }

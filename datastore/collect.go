@@ -88,8 +88,8 @@ type CollectReport struct {
 // Every index anywhere below the store counts, but for hidden names. Nothing is
 // removed before all of them were read and all chunk directories were looked
 // through. A directory or an index that can't be read ends it before that. Where
-// something may hide references (an index without a readable header, a symbolic
-// link), all is looked through and nothing is removed; the error is then
+// something may hide references (an index without a readable header, or cut off,
+// a symbolic link), all is looked through and nothing is removed; the error is then
 // [ErrCorrupt] and the report names it in Blocked. A store with another one inside,
 // or one that looks like the cache of an object store, is refused.
 //

@@ -73,8 +73,8 @@ func (r *indexReaders) run() {
 	}
 }
 
-// markDigests marks every whole entry, whatever checksum, offsets and length are.
-// An index without a header may have named anything.
+// markDigests marks every whole entry, whatever checksum and offsets are. An index
+// without a header may have named anything, and one that was cut off may have named more.
 func (c *collection) markDigests(ctx context.Context, x openIndex, to *markWriter) error {
 	defer x.file.Close()
 	stat, err := x.file.Stat()
@@ -93,10 +93,15 @@ func (c *collection) markDigests(ctx context.Context, x openIndex, to *markWrite
 			to.add(entries.Digest(i))
 		}
 	}
-	// Of an index whose length is wrong, nobody knows what it describes.
 	size := uint64(0)
-	if described, err := index.Open(x.file, stat.Size(), x.kind); err == nil {
+	described, err := index.Open(x.file, stat.Size(), x.kind)
+	switch {
+	case err == nil:
 		size = described.Size()
+	case errors.Is(err, index.ErrCorrupt):
+		c.block(x.path, err)
+	default:
+		return err
 	}
 	c.counted(size)
 	return nil
