@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
@@ -194,10 +196,31 @@ func (c *collection) clear(ctx context.Context) error {
 	if err := c.disk.SyncFS(c.root); err != nil {
 		return err
 	}
+	if err := c.syncBeside(); err != nil {
+		return err
+	}
 	if err := c.sweepChunks(ctx); err != nil {
 		return err
 	}
 	return c.sweepLeftovers(ctx)
+}
+
+// syncBeside makes the rename of each leftover durable that lies beside what it was:
+// mostly it does so because that is on a disk of its own, which SyncFS doesn't reach.
+func (c *collection) syncBeside() error {
+	for _, name := range c.beside {
+		dir, err := beneath.OpenDir(c.root, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = errors.Join(c.disk.SyncDir(dir), dir.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // blocked is the error of a collection that removes nothing.

@@ -200,3 +200,22 @@ func TestASnapshotThatIsUnfinishedWhenItsTurnComesIsNotFailed(t *testing.T) {
 		t.Errorf("%s, %v", last, err)
 	}
 }
+
+// A group on a disk of its own has its leftovers beside it: what they referred to goes after their rename is on disk.
+func TestChunksGoAfterTheLeftoversBesideGroupsAreOnDisk(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Backup("vm/100", first, []byte("x"))
+	putChunkFile(t, store, numberedDigest(1).String(), []byte("x"))
+	if err := os.Mkdir(filepath.Join(store.Dir, "vm/100/.pbs-like-leftover-x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	script := fsoptest.Record()
+	if _, err := store.OpenWith(script.Disk()).Collect(t.Context(), nothing); err != nil {
+		t.Fatal(err)
+	}
+	changes := script.Changes()
+	if position(t, changes, 0, fsop.OpSyncDir, "vm/100") > position(t, changes, 0, fsop.OpRemove, ".chunks") {
+		t.Errorf("%v", changes)
+	}
+}
