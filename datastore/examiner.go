@@ -28,6 +28,9 @@ type examiner struct {
 	rename  bool // put damaged ones aside
 	loaders []*chunkstore.Loader
 	visited *marks
+	stop    func() bool // the time is up
+	sample  sample
+	skipped int // entries that the sample leaves out
 
 	mu           sync.Mutex
 	lost, unread *marks // of the visited ones
@@ -71,7 +74,8 @@ func (e *examiner) rest() {
 }
 
 // examine reads a batch of chunks in the order of their inodes, which on most
-// file systems is about that of the disk. The error is that of ctx.
+// file systems is about that of the disk. The error is that of ctx,
+// or errTimeUp: then some of them were not read.
 func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uint64)) error {
 	for i := range batch {
 		// What can't be looked up is found out when it is read.
@@ -80,6 +84,7 @@ func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uin
 	}
 	slices.SortFunc(batch, func(a, b job) int { return cmp.Compare(a.inode, b.inode) })
 	var next atomic.Int64
+	var stopped atomic.Bool
 	var workers sync.WaitGroup
 	for _, loader := range e.loaders[:min(len(e.loaders), len(batch))] {
 		workers.Go(func() {
@@ -88,12 +93,19 @@ func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uin
 				if i >= len(batch) {
 					return
 				}
+				if e.stop() {
+					stopped.Store(true)
+					return
+				}
 				e.one(loader, batch[i], step)
 			}
 		})
 	}
 	workers.Wait()
-	return ctx.Err()
+	if err := ctx.Err(); err != nil || !stopped.Load() {
+		return err
+	}
+	return errTimeUp
 }
 
 // one reads one chunk.

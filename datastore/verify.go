@@ -28,9 +28,14 @@ type VerifyOptions struct {
 	// OutdatedAfter does too, but only for that long after it.
 	SkipVerified  bool
 	OutdatedAfter time.Duration
-	// MaxDuration is the time after which no snapshot is begun any more; 0 is no limit.
-	// Those that were verified least recently come first, so that the next run goes on.
+	// MaxDuration is the time after which no chunk is read any more; 0 is no limit.
+	// Snapshots that were verified least recently come first, so that the next run goes
+	// on. Nothing is remembered of one that was cut off: it is read from its beginning.
 	MaxDuration time.Duration
+	// Sample is the part of the chunks to read, such as 0.05; 0 is all. Which ones says
+	// Seed, and the digest: the same seed chooses the same chunks, in all snapshots.
+	Sample float64
+	Seed   uint64
 	// Key opens what it encrypted, and checks what it signed. Snapshots of other keys
 	// are verified as without one.
 	Key *keys.Key
@@ -54,7 +59,9 @@ const (
 	VerdictVanished   Verdict = "vanished"     // removed since it was listed
 	VerdictUnfinished Verdict = "unfinished"   // has no manifest
 	VerdictRecent     Verdict = "skipped"      // verified before, as the options say
-	VerdictNotReached Verdict = "not-reached"  // the time was up
+	VerdictNotReached Verdict = "not-reached"  // the time was up before
+	VerdictPartly     Verdict = "partly-read"  // the time was up within, and nothing was wrong until then
+	VerdictSampled    Verdict = "sampled"      // nothing was wrong with those of its chunks that were chosen
 )
 
 // SnapshotVerdict is the result for one snapshot.
@@ -66,6 +73,8 @@ type SnapshotVerdict struct {
 	// Encrypted says that data in it was checked as far as that goes without a key:
 	// what is stored is what was written, but not that it is what was backed up.
 	Encrypted bool
+	// Skipped is how many chunks of it were not read, because they were not chosen for the sample.
+	Skipped int
 	// Signature is what is known about that of the manifest.
 	Signature Signature
 	// Err is why the snapshot as a whole could not be verified, such as a damaged manifest or the holders of a lock.
@@ -168,6 +177,9 @@ func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks, 
 		v.now = time.Now
 	}
 	v.start = v.now()
+	for _, e := range []*examiner{v.plain, v.keyed} {
+		e.stop, e.sample = v.timeUp, newSample(opts)
+	}
 	v.report = VerifyReport{UPID: d.newUPID(taskVerify, v.start), Verdicts: map[Verdict]int{}}
 	return v
 }
@@ -309,7 +321,7 @@ func (v *verification) unlisted(ctx context.Context, err error) error {
 // verify verifies one snapshot, under its lock.
 func (v *verification) verify(ctx context.Context, snapshot backupinfo.Snapshot) (verdict SnapshotVerdict) {
 	verdict = SnapshotVerdict{Snapshot: snapshot}
-	if v.opts.MaxDuration > 0 && v.now().Sub(v.start) >= v.opts.MaxDuration {
+	if v.timeUp() {
 		verdict.Verdict = VerdictNotReached
 		return verdict
 	}
@@ -325,7 +337,7 @@ func (v *verification) verify(ctx context.Context, snapshot backupinfo.Snapshot)
 	}()
 	v.authenticate(reader, &verdict)
 	v.verifyFiles(ctx, reader, &verdict)
-	if ctx.Err() != nil || v.opts.DryRun || verdict.Verdict == VerdictUnsure {
+	if ctx.Err() != nil || v.opts.DryRun || verdict.Verdict != VerdictOK && verdict.Verdict != VerdictFailed {
 		return verdict
 	}
 	verdict.Unrecorded = v.record(ctx, reader, verdict.Verdict)

@@ -21,12 +21,19 @@ var errNoChunks = fmt.Errorf("index without a chunk, which a Proxmox Backup Serv
 
 // verifyFiles verifies what the manifest lists.
 func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, verdict *SnapshotVerdict) {
+	skipped, partly := v.skipped(), false
 	for _, file := range reader.manifest.Files() {
 		if ctx.Err() != nil {
 			return
 		}
+		if partly = partly || v.timeUp(); partly {
+			break
+		}
 		archive, encrypted := v.archive(ctx, reader, file)
 		verdict.Encrypted = verdict.Encrypted || encrypted
+		if errors.Is(archive.Err, errTimeUp) {
+			partly, archive.Err = true, nil
+		}
 		switch {
 		case archive.Lost > 0, errors.Is(archive.Err, ErrCorrupt):
 			verdict.Verdict = VerdictFailed
@@ -38,6 +45,19 @@ func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, 
 			continue
 		}
 		verdict.Archives = append(verdict.Archives, archive)
+	}
+	verdict.Skipped = v.skipped() - skipped
+	verdict.qualify(partly)
+}
+
+// qualify makes sure that only what was read whole is called good.
+func (s *SnapshotVerdict) qualify(partly bool) {
+	switch {
+	case s.Verdict != VerdictOK:
+	case partly:
+		s.Verdict = VerdictPartly
+	case s.Skipped > 0:
+		s.Verdict = VerdictSampled
 	}
 }
 
@@ -100,10 +120,11 @@ func (e *examiner) index(ctx context.Context, v *verification, reader *SnapshotR
 		progress.Done += bytes
 		v.Datastore.opts.Events.progress(progress)
 	}
-	if err := e.chunksOf(ctx, x, step); err != nil {
+	err = e.chunksOf(ctx, x, step)
+	if err != nil && !errors.Is(err, errTimeUp) {
 		return corruptIf(err, index.ErrCorrupt)
 	}
-	return e.listDamage(ctx, x, verdict)
+	return errors.Join(err, e.listDamage(ctx, x, verdict))
 }
 
 func compareIndex(ctx context.Context, x *index.Reader, file backupinfo.File) error {
@@ -128,6 +149,11 @@ func (e *examiner) chunksOf(ctx context.Context, x *index.Reader, step func(byte
 	for chunk, err := range x.Chunks(ctx) {
 		if err != nil {
 			return err
+		}
+		if !e.sample.has(chunk.Digest) {
+			e.skipped++
+			step(chunk.Size())
+			continue
 		}
 		if !e.visited.add(chunk.Digest) {
 			step(chunk.Size())

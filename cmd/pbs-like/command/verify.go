@@ -30,8 +30,13 @@ func (p *program) verifyCommand() *cli.Command {
 			&cli.BoolFlag{DisableDefaultText: true, Name: "skip-verified", Usage: "pass over what was found good, whenever that was"},
 			&cli.StringFlag{
 				Name:  "max-duration",
-				Usage: "begin no other snapshot after `DURATION`, such as 2h; the next run goes on with those that were verified least recently",
+				Usage: "read nothing more after `DURATION`, such as 2h; the next run goes on with those that were verified least recently, from their beginning",
 			},
+			&cli.StringFlag{
+				Name:  flagSample,
+				Usage: "read only that `PART` of the chunks, such as 5%; what is wrong is recorded, that nothing is wrong only of snapshots that were read whole",
+			},
+			&cli.Uint64Flag{DefaultText: "random", Name: flagSeed, Usage: "choose the sample with `NUMBER`: the same number chooses the same chunks; without it, others each time"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: flagDryRun, Aliases: []string{"n"}, Usage: "only read: keep no results, rename no damaged chunk"},
 			lockWaitFlag(),
 			formatFlag(),
@@ -39,6 +44,11 @@ func (p *program) verifyCommand() *cli.Command {
 		Action: withArgs(args, p.verify),
 	}
 }
+
+const (
+	flagSample = "sample"
+	flagSeed   = "seed"
+)
 
 func (p *program) verify(c *cli.Context) error {
 	format, err := outputFormatOf(c)
@@ -67,6 +77,9 @@ func (p *program) verify(c *cli.Context) error {
 	}
 	p.progress.finish()
 	err = closeListing(out, errors.Join(err, outputErr))
+	if opts.Sample > 0 && err == nil && !p.settings.quiet {
+		p.log.Info().Msg(fmt.Sprintf("read a sample of %.6g%% of the chunks; --%s %d chooses the same again", opts.Sample*100, flagSeed, opts.Seed))
+	}
 	return p.concludeVerification(c.Context, report, err)
 }
 
@@ -77,6 +90,9 @@ func verifyOptions(c *cli.Context) (opts datastore.VerifyOptions, err error) {
 	}
 	opts = datastore.VerifyOptions{Namespace: where.ns, Depth: where.depth, SkipVerified: c.Bool("skip-verified"), DryRun: c.Bool(flagDryRun)}
 	if opts.OutdatedAfter, err = longDuration(c, "outdated-after"); err != nil {
+		return opts, err
+	}
+	if err = sampleOptions(c, &opts); err != nil {
 		return opts, err
 	}
 	if opts.MaxDuration, err = longDuration(c, "max-duration"); err != nil || c.NArg() == 0 {
@@ -168,6 +184,14 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 	if r.Encrypted > 0 {
 		text += fmt.Sprintf("; %d of them are encrypted, and without a key only their checksums were compared", r.Encrypted)
 	}
+	for _, partial := range []struct {
+		verdict datastore.Verdict
+		text    string
+	}{{datastore.VerdictSampled, "sampled and nothing found wrong"}, {datastore.VerdictPartly, "read in part, until the time was up"}} {
+		if n := r.Verdicts[partial.verdict]; n > 0 {
+			text += fmt.Sprintf("; %s %s", plural(n, "snapshot"), partial.text)
+		}
+	}
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -177,9 +201,14 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 	switch n := r.Verdicts[datastore.VerdictFailed]; {
 	case n > 0:
 		return fmt.Errorf("%s failed: %w", plural(n, "snapshot"), datastore.ErrCorrupt)
-	case r.Verdicts[datastore.VerdictUnsure]+r.Verdicts[datastore.VerdictBusy]+r.Verdicts[datastore.VerdictNotReached]+r.Unrecorded+len(r.Unlisted) > 0:
+	case r.Verdicts[datastore.VerdictUnsure]+r.Verdicts[datastore.VerdictBusy]+notReached(r)+r.Unrecorded+len(r.Unlisted) > 0:
 		return fmt.Errorf("%w: %d could not be read, %d in use, %d not reached, %d results not kept, %d entries not listed", errPartly,
-			r.Verdicts[datastore.VerdictUnsure], r.Verdicts[datastore.VerdictBusy], r.Verdicts[datastore.VerdictNotReached], r.Unrecorded, len(r.Unlisted))
+			r.Verdicts[datastore.VerdictUnsure], r.Verdicts[datastore.VerdictBusy], notReached(r), r.Unrecorded, len(r.Unlisted))
 	}
 	return nil
+}
+
+// notReached counts what the time was too short for.
+func notReached(r datastore.VerifyReport) int {
+	return r.Verdicts[datastore.VerdictNotReached] + r.Verdicts[datastore.VerdictPartly]
 }
