@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -24,6 +26,7 @@ type Options struct {
 	Cloneflags uintptr             // namespaces of its own, such as CLONE_NEWPID
 	Env        []string            // added to the environment
 	Dir        string              // working directory; empty: the test's
+	Under      []string            // a command and its arguments that starts it, such as strace(1)
 }
 
 // Proc is a started process.
@@ -68,6 +71,10 @@ func command(o Options, role string, args []string) *exec.Cmd {
 	// may not enter, and may have been replaced.
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
+	if len(o.Under) > 0 {
+		own := "/proc/" + strconv.Itoa(os.Getpid()) + "/exe" // self is another one there
+		cmd = exec.Command(o.Under[0], slices.Concat(o.Under[1:], []string{own}, args)...)
+	}
 	cmd.Env = append(append(os.Environ(), o.Env...), envRole+"="+role)
 	cmd.Dir = o.Dir
 	cmd.ExtraFiles = o.ExtraFiles
