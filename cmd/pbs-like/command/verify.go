@@ -36,7 +36,10 @@ func (p *program) verifyCommand() *cli.Command {
 				Name:  flagSample,
 				Usage: "read only that `PART` of the chunks, such as 5%; what is wrong is recorded, that nothing is wrong only of snapshots that were read whole",
 			},
-			&cli.Uint64Flag{DefaultText: "random", Name: flagSeed, Usage: "choose the sample with `NUMBER`: the same number chooses the same chunks; without it, others each time"},
+			&cli.Uint64Flag{
+				DefaultText: "random", Name: flagSeed,
+				Usage: "choose the sample with `NUMBER`: the same number chooses the same chunks; without it, others each time",
+			},
 			&cli.BoolFlag{DisableDefaultText: true, Name: flagDryRun, Aliases: []string{"n"}, Usage: "only read: keep no results, rename no damaged chunk"},
 			lockWaitFlag(),
 			formatFlag(),
