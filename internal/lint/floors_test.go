@@ -40,6 +40,9 @@ var house = map[string]place{
 
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
 
+	"storelock":          {2, nil, "a lock over a store of four operations, whatever that is"},
+	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
+
 	"datastore": {3, append([]string{
 		"flock", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore",
 	}, values...), "composes everything below"},
@@ -49,12 +52,13 @@ var house = map[string]place{
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
-	"internal/fsop/fsoptest": {testOnly, []string{"internal/fsop"}, "makes changes fail"},
-	"internal/helperproc":    {testOnly, nil, "other processes"},
-	"bench":                  {testOnly, append([]string{"datastore"}, values...), "how fast it is, against the limits of the machine"},
-	"internal/goldenspec":    {testOnly, nil, "input data that golden vectors name"},
-	"internal/testds":        {testOnly, append([]string{"datastore", "chunkstore", "flock", "internal/beneath", "internal/fsop", "internal/fsop/fsoptest"}, values...), "whole stores"},
-	"internal/lint":          {testOnly, nil, "this"},
+	"internal/fsop/fsoptest":  {testOnly, []string{"internal/fsop"}, "makes changes fail"},
+	"storelock/storelocktest": {testOnly, []string{"storelock"}, "a store in memory, and what each store has to pass"},
+	"internal/helperproc":     {testOnly, nil, "other processes"},
+	"bench":                   {testOnly, append([]string{"datastore"}, values...), "how fast it is, against the limits of the machine"},
+	"internal/goldenspec":     {testOnly, nil, "input data that golden vectors name"},
+	"internal/testds":         {testOnly, append([]string{"datastore", "chunkstore", "flock", "internal/beneath", "internal/fsop", "internal/fsop/fsoptest"}, values...), "whole stores"},
+	"internal/lint":           {testOnly, nil, "this"},
 }
 
 // modules are what others made, and which of our packages may use it.
@@ -62,6 +66,7 @@ var modules = map[string]func(path string) bool{
 	"golang.org/x/sys":                  notValues,
 	"golang.org/x/sync":                 func(string) bool { return true },
 	"github.com/klauspost/compress":     only("blob"),
+	"github.com/cespare/xxhash/v2":      only("storelock"),
 	"golang.org/x/term":                 isCommand,
 	"github.com/urfave/cli/v2":          isCommand,
 	"github.com/rs/zerolog":             isCommand,
@@ -128,7 +133,7 @@ func TestImportsGoDown(t *testing.T) {
 func TestTheTableItselfGoesDown(t *testing.T) {
 	t.Parallel()
 	beside := map[string]bool{ // arrows within a floor
-		"internal/fsop internal/beneath": true, "flock internal/beneath": true,
+		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true,
 	}

@@ -1,0 +1,105 @@
+package storelock
+
+import "slices"
+
+// enter decides whether to try: only without an exclusive lock there, as the
+// original, and only when it is our turn. Behind an exclusive lock of our own kind
+// the first of the queue may stand ready, so that the change over takes no
+// recheck delay; that one holds and does not look again, or yields.
+func (m *acquisition) enter(now instant, others []*seen) request {
+	blocked, ours := false, true
+	m.known = map[string]bool{}
+	for _, s := range others {
+		if s.exclusive() {
+			blocked = true
+			ours = ours && !s.foreign()
+			m.known[s.lock.Instance] = true
+		}
+	}
+	switch {
+	case m.cfg.timeout == 0 && blocked:
+		return m.giveUp(now)
+	case m.cfg.timeout == 0:
+		return m.create(now)
+	}
+	m.queue.blocked = blocked
+	m.queue.early = blocked && ours && m.cfg.exclusive
+	return m.askQueue(now)
+}
+
+func (m *acquisition) create(now instant) request {
+	m.mine = newObject(m.self, now, m.cfg)
+	m.self.Sequence = m.mine.lock.Sequence
+	m.phase = phaseCreate
+	return store(m.mine)
+}
+
+func (m *acquisition) created(now instant, a answer) request {
+	if a.err != nil {
+		m.broken = a.err
+		m.denied++
+		return m.yield(a.err)
+	}
+	m.denied = 0
+	m.hold(now)
+	m.progress = now
+	return m.pauseFor(m.restless(now))
+}
+
+// decide is the deciding look, or one of those before it.
+func (m *acquisition) decide(now instant, others []*seen) request {
+	if !slices.Contains(m.keys, keyOf(m.mine.name)) {
+		return m.yield(nil) // somebody took us for dead, or cleared the store
+	}
+	blocked := false
+	for _, s := range others {
+		if !s.exclusive() {
+			blocked = blocked || m.cfg.exclusive
+			continue
+		}
+		if !m.cfg.exclusive || s.foreign() || !m.known[s.lock.Instance] {
+			return m.yield(nil)
+		}
+		blocked = true
+	}
+	switch rest := m.restless(now); {
+	case now.age(m.mine.began) > m.cfg.refreshAfter():
+		return m.renew(now)
+	case blocked:
+		m.before = nil
+		return m.keepPlace(now)
+	case rest > 0:
+		return m.pauseFor(rest)
+	case !m.cfg.rules.oneLook && !slices.Equal(m.before, m.keys):
+		m.before = m.keys
+		return m.look()
+	}
+	return m.leaveQueue()
+}
+
+func (m *acquisition) renew(now instant) request {
+	m.phase = phaseRenew
+	var next request
+	m.renewal, next = renew(m.cfg, m.mine, m.self, now)
+	return next
+}
+
+func (m *acquisition) renewStep(now instant, a answer) request {
+	next := m.renewal.step(now, a)
+	if next.op != opDone {
+		return next
+	}
+	m.left = append(m.left, m.renewal.left...)
+	m.self.Sequence = m.renewal.new.lock.Sequence
+	switch m.renewal.end {
+	case renewed:
+		m.mine = m.renewal.new
+		m.hold(now)
+		return m.again(now)
+	case gone:
+		return m.yield(nil)
+	case unsure, running:
+		return m.fault(now, m.renewal.err)
+	}
+	return m.again(now)
+}

@@ -1,0 +1,239 @@
+package storelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+)
+
+// A Guard is a lock that is held. It renews itself in the background. It may be
+// used by several goroutines. One that is forgotten is renewed as long as the
+// process lives: it stays locked, and never silently unlocks.
+type Guard struct {
+	s      *session
+	name   string // of the acquisition
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	turn   chan struct{} // has one element while nobody talks to the store
+	stop   chan struct{}
+	ended  chan struct{} // the refresher has
+
+	mu      sync.Mutex // for what follows; never held during a call of the store
+	mine    object
+	keeping keeping
+	foreign bool // a Borg was seen in this store
+	lost    error
+	closed  bool
+	left    []string
+	result  error // of Close
+}
+
+func newGuard(ctx context.Context, s *session, m *acquisition) *Guard {
+	// Work that is called off ends by itself; losing the lock must reach it too.
+	work, cancel := context.WithCancelCause(ctx)
+	g := &Guard{
+		s: s, name: s.self.Instance, ctx: work, cancel: cancel, mine: m.mine,
+		turn: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
+		keeping: keeping{cfg: &s.cfg, confirmed: m.mine.began},
+	}
+	for _, seen := range m.watch {
+		g.foreign = g.foreign || seen.loaded && seen.foreign()
+	}
+	g.turn <- struct{}{}
+	go g.refresh()
+	return g
+}
+
+// Context ends when the lock is lost, with a cause that wraps ErrLost, when the
+// guard is closed, and when the context ends with which the lock was acquired. Work
+// under the lock runs on it.
+func (g *Guard) Context() context.Context { return g.ctx }
+
+// Exclusive says whether nobody else may hold the lock.
+func (g *Guard) Exclusive() bool { return g.s.cfg.exclusive }
+
+// Instance names this acquisition, and no other ever. Unlike the key of its object
+// it stays the same: record it in what is written under the lock, so that a
+// writer that comes late is noticed.
+func (g *Guard) Instance() string { return g.name }
+
+// Err is nil while the lock is held as far as we know, without asking anybody; else
+// ErrLost with its reason, or ErrNotLocked after Close.
+func (g *Guard) Err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.lost != nil:
+		return g.lost
+	case g.closed:
+		return ErrNotLocked
+	}
+	return nil
+}
+
+// Check is to be called right before each step that can't be taken back. After nil
+// nobody else could have the lock when it was asked; it asks the store itself if the last
+// renewal is too long ago by any clock, as after a suspend, and always where
+// originals have been seen, which may remove what is younger than ours would.
+//
+// After ErrLost the work has to stop. After another error it is not known, and the
+// step must not be taken now. A check is no fence: see the package documentation.
+func (g *Guard) Check(ctx context.Context) error {
+	return g.inTurn(ctx, func(ctx context.Context) error {
+		if g.isDoubtful() {
+			if err := g.renew(ctx, g.s.self); err != nil {
+				return err
+			}
+		}
+		if g.hasForeign() {
+			return g.confirm(ctx)
+		}
+		return nil
+	})
+}
+
+// Refresh renews the lock now, unless that was done a moment ago. It is needed by
+// nobody who lets the guard do it.
+func (g *Guard) Refresh(ctx context.Context) error {
+	return g.inTurn(ctx, func(ctx context.Context) error {
+		if g.age() < g.s.cfg.refreshAfter()/2 {
+			return g.confirm(ctx)
+		}
+		return g.renew(ctx, g.s.self)
+	})
+}
+
+// inTurn lets one at a time talk to the store about our object: its name changes.
+func (g *Guard) inTurn(ctx context.Context, f func(context.Context) error) error {
+	select {
+	case <-g.turn:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { g.turn <- struct{}{} }()
+	if err := g.Err(); err != nil {
+		return err
+	}
+	if err := f(ctx); err != nil {
+		return err
+	}
+	return g.Err()
+}
+
+// confirm looks for our object.
+func (g *Guard) confirm(ctx context.Context) error {
+	mine := g.object()
+	a := g.s.do(ctx, load(mine.name))
+	if isNotFound(a.err) {
+		return g.lose(fmt.Errorf("%w: %q is not there any more", ErrLost, mine.name))
+	}
+	if a.err != nil {
+		return fmt.Errorf("is the lock still there? %w", a.err)
+	}
+	return nil
+}
+
+// renew replaces our object. It says ErrLost if the lock is lost by now.
+func (g *Guard) renew(ctx context.Context, as Lock) error {
+	mine := g.object()
+	r, first := renew(&g.s.cfg, mine, as, g.s.clock.now())
+	g.s.run(ctx, &r, first, func(error) {}, g.s.cfg.stale/24)
+	now := g.s.clock.now()
+	g.mu.Lock()
+	g.left = append(g.left, r.left...)
+	g.s.self.Sequence = r.new.lock.Sequence
+	switch r.end {
+	case renewed:
+		g.mine, g.s.self = r.new, r.new.lock
+		g.keeping.succeeded(r.new)
+	case gone, unsure, running:
+		g.keeping.failed(now)
+		// The number must not be used again: the object with it may yet arrive.
+		g.mine.lock.Sequence = r.new.lock.Sequence
+	}
+	lost := g.keeping.lost(now)
+	g.mu.Unlock()
+	switch {
+	case r.end == renewed:
+		return nil
+	case r.end == gone:
+		return g.lose(fmt.Errorf("%w: %q is not there any more", ErrLost, mine.name))
+	case lost:
+		return g.lose(fmt.Errorf("%w: it could not be renewed in time: %w", ErrLost, r.err))
+	}
+	return fmt.Errorf("the lock could not be renewed: %w", r.err)
+}
+
+func (g *Guard) lose(why error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.lost == nil {
+		g.lost = why
+		g.cancel(why)
+	}
+	return g.lost
+}
+
+func (g *Guard) object() object {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.mine
+}
+
+func (g *Guard) isDoubtful() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.keeping.doubtful(g.s.clock.now())
+}
+
+func (g *Guard) hasForeign() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.foreign
+}
+
+// Close gives the lock back. After nil our object is gone. ErrNotLocked: it was
+// gone already, by nobody of ours; ErrLost: the lock had been lost before; any
+// other error: it may still be there, and is deleted in the background as soon
+// as that works, or goes stale. A second Close does nothing and says the same.
+func (g *Guard) Close() error {
+	if g == nil {
+		return nil
+	}
+	<-g.turn
+	defer func() { g.turn <- struct{}{} }()
+	g.mu.Lock()
+	closed := g.closed
+	g.closed = true
+	g.mu.Unlock()
+	if closed {
+		return g.result
+	}
+	close(g.stop)
+	g.cancel(fs.ErrClosed)
+	g.result = g.release()
+	return g.result
+}
+
+func (g *Guard) release() error {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(g.ctx), cleanupTime)
+	defer stop()
+	a := g.s.do(ctx, remove(g.mine.name))
+	left := slices.DeleteFunc(g.left, func(name string) bool { return g.s.do(ctx, remove(name)).err == nil })
+	if a.err != nil && !isNotFound(a.err) {
+		left = append(left, g.mine.name)
+	}
+	g.s.forget(left)
+	switch {
+	case g.lost != nil:
+		return g.lost
+	case isNotFound(a.err):
+		return fmt.Errorf("%w: %q is not there any more", ErrNotLocked, g.mine.name)
+	case a.err != nil:
+		return fmt.Errorf("the lock could not be given back: %w", errors.Join(ErrFailed, a.err))
+	}
+	return nil
+}
