@@ -221,7 +221,7 @@ func (g *Guard) Close() error {
 func (g *Guard) release() error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(g.ctx), cleanupTime)
 	defer stop()
-	a := g.s.do(ctx, remove(g.mine.name))
+	a := g.s.doFor(ctx, remove(g.mine.name), cleanupTime)
 	left := slices.DeleteFunc(g.left, func(name string) bool { return g.s.do(ctx, remove(name)).err == nil })
 	if a.err != nil && !isNotFound(a.err) {
 		left = append(left, g.mine.name)

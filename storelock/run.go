@@ -30,7 +30,7 @@ func newRunner(b Backend, o Options, cfg *config) *runner {
 // the rest of the requests get a short time of their own: they clean up.
 func (r *runner) run(ctx context.Context, m machine, next request, cancelled func(error), cleanup time.Duration) {
 	for over := false; next.op != opDone; {
-		a := r.do(ctx, next)
+		a := r.doFor(ctx, next, min(cleanup, cleanupTime))
 		if !over && ctx.Err() != nil {
 			over = true
 			cancelled(context.Cause(ctx))
@@ -42,7 +42,13 @@ func (r *runner) run(ctx context.Context, m machine, next request, cancelled fun
 	}
 }
 
-func (r *runner) do(ctx context.Context, q request) answer {
+// do is doFor with a short patience.
+func (r *runner) do(ctx context.Context, q request) answer { return r.doFor(ctx, q, r.keep/60) }
+
+// doFor makes one call. When its time is over it is waited for a little longer: a store
+// that obeys its context says at once what came of the call, and one that doesn't
+// may be about to be done.
+func (r *runner) doFor(ctx context.Context, q request, patience time.Duration) answer {
 	if q.op == opWait {
 		return answer{err: r.pause(ctx, q.wait)}
 	}
@@ -65,8 +71,7 @@ func (r *runner) do(ctx context.Context, q request) answer {
 		return a
 	case <-ctx.Done():
 	}
-	// A store that obeys its context says at once what came of it.
-	c, free := r.clock.after(min(r.limit/4, r.keep/60))
+	c, free := r.clock.after(patience)
 	defer free()
 	select {
 	case a := <-done:

@@ -7,6 +7,17 @@ import (
 	"time"
 )
 
+// simulate runs a walk, and runs it again with a trace if a rule was broken.
+func simulate(o simOptions) (*sim, error) {
+	s := newSim(o)
+	if s.run() == nil {
+		return s, nil
+	}
+	s = newSim(o)
+	s.traced = true
+	return s, s.run()
+}
+
 // run makes steps until they are used up or a rule is broken.
 func (s *sim) run() error {
 	// How fast time goes by, and how long one client goes on before another has its
@@ -104,7 +115,7 @@ func (s *sim) move(c *simClient) {
 	}
 	if !c.effected {
 		s.effect(c)
-		if c.effected {
+		if c.effected && s.traced {
 			s.log("%d %s", c.id, describe(c.req, c.answer))
 		}
 		return
@@ -201,6 +212,9 @@ func (s *sim) lose(c *simClient) {
 }
 
 func (s *sim) log(format string, args ...any) {
+	if !s.traced {
+		return
+	}
 	if len(s.trace) > 80 {
 		s.trace = slices.Delete(s.trace, 0, 1)
 	}

@@ -44,8 +44,8 @@ func walk(t *testing.T, o simOptions) {
 	held, lost, acts := 0, 0, 0
 	for n := range max(steps/each, 1) {
 		o.seed, o.steps = *simSeed+uint64(n), each
-		s := newSim(o)
-		if err := s.run(); err != nil {
+		s, err := simulate(o)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range s.clients {
@@ -96,7 +96,7 @@ func TestSimulatorFindsTheHoles(t *testing.T) {
 				o := base
 				o.seed = seed
 				change(&o)
-				if err := newSim(o).run(); err != nil {
+				if _, err := simulate(o); err != nil {
 					t.Logf("found with seed %d", seed)
 					return
 				}

@@ -127,6 +127,7 @@ type sim struct {
 	alive   map[int64]bool
 	nextPID int64
 	trace   []string
+	traced  bool
 	step    int
 	late    []lateEffect
 	acts    int

@@ -67,6 +67,7 @@ var modules = map[string]func(path string) bool{
 	"golang.org/x/sync":                 func(string) bool { return true },
 	"github.com/klauspost/compress":     only("blob"),
 	"github.com/cespare/xxhash/v2":      only("storelock"),
+	"github.com/anishathalye/porcupine": never,
 	"golang.org/x/term":                 isCommand,
 	"github.com/urfave/cli/v2":          isCommand,
 	"github.com/rs/zerolog":             isCommand,
