@@ -21,7 +21,7 @@ type place struct {
 const testOnly = -1 // imported by tests and by nothing else
 
 // values are the pure packages: bytes to values and back, no file access.
-var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar"}
+var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog"}
 
 // house has an entry for each package.
 var house = map[string]place{
@@ -35,6 +35,7 @@ var house = map[string]place{
 	"index":      {1, []string{"digest"}, "formats know no files"},
 	"keys":       {1, []string{"digest", "blob"}, "formats know no files"},
 	"pxar":       {1, nil, "an archive's format needs only bytes"},
+	"catalog":    {1, nil, "formats know no files"},
 	"backupinfo": {1, []string{"digest", "blob"}, "values, no access to files"},
 
 	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
