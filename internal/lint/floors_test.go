@@ -21,7 +21,7 @@ type place struct {
 const testOnly = -1 // imported by tests and by nothing else
 
 // values are the pure packages: bytes to values and back, no file access.
-var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog"}
+var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog", "export"}
 
 // house has an entry for each package.
 var house = map[string]place{
@@ -36,6 +36,7 @@ var house = map[string]place{
 	"keys":       {1, []string{"digest", "blob"}, "formats know no files"},
 	"pxar":       {1, nil, "an archive's format needs only bytes"},
 	"catalog":    {1, nil, "formats know no files"},
+	"export":     {1, []string{"pxar"}, "formats know no files"},
 	"backupinfo": {1, []string{"digest", "blob"}, "values, no access to files"},
 
 	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
@@ -138,7 +139,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 	beside := map[string]bool{ // arrows within a floor
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
-		"backupinfo digest": true, "backupinfo blob": true,
+		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true,
 	}
 	for path, p := range house {
 		for _, below := range p.imports {
