@@ -6,6 +6,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/pxar"
 )
 
 // The exit codes.
@@ -35,7 +36,7 @@ func exitCodes() []exitCodeMeaning {
 		{exitFailed, "failed"},
 		{exitUsage, "the command line cannot be carried out as it stands; nothing was done"},
 		{exitPartly, "done in part: something was kept or could not be read, and the output names it"},
-		{exitNotFound, "no such datastore, namespace, group, snapshot or archive"},
+		{exitNotFound, "no such datastore, namespace, group, snapshot, archive or file in it"},
 		{exitLocked, "in use: somebody holds a lock, and the message says who; or unfinished, and presumably in use; or in maintenance"},
 		{exitCorrupt, "stored data is damaged"},
 		{exitProtected, "protected, or the group or the store is owned by somebody else"},
@@ -70,11 +71,12 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, datastore.ErrMaintenance):
 		return exitLocked
-	case errors.Is(err, datastore.ErrCorrupt):
+	case errors.Is(err, datastore.ErrCorrupt), errors.Is(err, pxar.ErrCorrupt), errors.Is(err, pxar.ErrNoPayload):
 		return exitCorrupt
 	case errors.Is(err, datastore.ErrProtected), errors.Is(err, datastore.ErrNotOwner), errors.Is(err, datastore.ErrWrongUser):
 		return exitProtected
-	case errors.Is(err, datastore.ErrNotFound), errors.Is(err, datastore.ErrNotDatastore):
+	case errors.Is(err, datastore.ErrNotFound), errors.Is(err, datastore.ErrNotDatastore),
+		errors.Is(err, pxar.ErrNotFound), errors.Is(err, pxar.ErrNotDirectory):
 		return exitNotFound
 	}
 	return exitFailed

@@ -3,15 +3,13 @@ package command
 // commandsToCome are commands that users of proxmox-backup-client may type, and
 // what to know about them. A command that comes to be deletes its line here.
 func commandsToCome() map[string]string {
-	const archives = "looking into archives is not there yet; restore writes the whole archive"
 	return map[string]string{
 		"benchmark": "measuring is not there yet",
-		"catalog":   archives,
-		"diff":      archives,
+		"catalog":   `"ls" lists what is in an archive, "cat" and "export" get it out`,
+		"diff":      "comparing archives is not there yet",
 		"key":       noKeys,
 		"login":     noServer,
 		"logout":    noServer,
-		"ls":        `there are "list" for the groups, "snapshots" for theirs, and "files" for what is in one`,
 		"map":       "mapping images is not there yet",
 		"mount":     "mounting is not there yet; restore writes the whole archive",
 		"namespace": "making and removing namespaces is not there yet; list shows the groups of all",
