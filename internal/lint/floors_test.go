@@ -21,7 +21,7 @@ type place struct {
 const testOnly = -1 // imported by tests and by nothing else
 
 // values are the pure packages: bytes to values and back, no file access.
-var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog", "export"}
+var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog", "export", "exclude"}
 
 // house has an entry for each package.
 var house = map[string]place{
@@ -36,6 +36,7 @@ var house = map[string]place{
 	"keys":       {1, []string{"digest", "blob"}, "formats know no files"},
 	"pxar":       {1, nil, "an archive's format needs only bytes"},
 	"catalog":    {1, nil, "formats know no files"},
+	"exclude":    {1, nil, "patterns are about bytes"},
 	"export":     {1, []string{"pxar"}, "formats know no files"},
 	"backupinfo": {1, []string{"digest", "blob"}, "values, no access to files"},
 
