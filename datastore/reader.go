@@ -114,15 +114,24 @@ func (r *SnapshotReader) lock(ctx context.Context) error {
 	})
 	if errors.Is(err, flock.ErrUnsupported) {
 		r.store.opts.Events.notice(r.snapshot.Dir(), "read without a lock, which this file system can't do", err)
-		r.dir, err = beneath.OpenDir(r.root, r.snapshot.Dir())
-		set = &guards{}
-		set.add(r.dir)
+		set, err = r.lockElsewhere(ctx)
 	}
 	r.locks = set
 	if err != nil {
 		return err
 	}
 	return r.noticeReach()
+}
+
+// lockElsewhere is for a file system that can't lock: a server's lock files may be on another one.
+func (r *SnapshotReader) lockElsewhere(ctx context.Context) (*guards, error) {
+	return r.store.acquireReading(ctx, func(set *guards) (err error) {
+		if r.dir, err = beneath.OpenDir(r.root, r.snapshot.Dir()); err != nil {
+			return err
+		}
+		set.add(r.dir)
+		return set.alsoSnapshot(r.root, r.snapshot, flock.Shared)
+	})
 }
 
 // noticeReach tells a user whose lock excludes nobody on other hosts.
