@@ -209,11 +209,12 @@ func (l *runLock) clear() error {
 	return err
 }
 
-// announceMove tells a collection of the server which index files are about to be
-// renamed. The paths are the new ones, absolute.
-func (g *guards) announceMove(ctx context.Context, paths []string) error {
-	if g.run == nil {
-		return nil
+// journalMoves tells a collection of the server which index files are about to be
+// renamed. The paths are the new ones, absolute. Where it can't, nothing may be renamed.
+func (d *Datastore) journalMoves(ctx context.Context, indexes []string) error {
+	run, err := d.served()
+	if err != nil || run == nil || d.opts.ServerStopped {
+		return err
 	}
-	return g.run.AppendMoveJournal(ctx, paths)
+	return run.AppendMoveJournal(ctx, indexes)
 }

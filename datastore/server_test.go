@@ -434,3 +434,21 @@ func TestANamespaceLikeTheDirectoryOfHashedNamesIsItsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestMovesAreInTheServersJournal(t *testing.T) {
+	t.Parallel()
+	store := serve(t, matrixStore(t), newServer)
+	stopped := store.Open(datastore.Options{Server: store.place, ServerStopped: true})
+	for _, ds := range []*datastore.Datastore{stopped, store.Open(datastore.Options{}), store.open()} {
+		if err := ds.JournalMoves(t.Context(), []string{"/new/a.fidx", "/new/b.didx"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, err := os.ReadFile(store.locksFile("move-journal")); err != nil || string(text) != "/new/a.fidx\n/new/b.didx\n" {
+		t.Errorf("%v: %q", err, text)
+	}
+	write(t, filepath.Join(store.place.Etc, "datastore.cfg"), "datastore: ../x\n\tpath "+store.Dir+"\n")
+	if err := store.open().JournalMoves(t.Context(), []string{"/new/a.fidx"}); err == nil {
+		t.Error("a journal that can't be found was written")
+	}
+}

@@ -198,9 +198,11 @@ func TestALockFileThatMayNotBeMadeIsNotCalledLocked(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("permissions don't stop root")
 	}
-	if err := os.Chmod(filepath.Join(run, "locks/STORE"), 0o500); err != nil {
+	dir := filepath.Join(run, "locks/STORE")
+	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
 	if _, err := store.Lock("new", flock.Exclusive); !errors.Is(err, os.ErrPermission) {
 		t.Error(err)
 	}
