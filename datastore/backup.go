@@ -191,6 +191,9 @@ func (w *SnapshotWriter) chooseTime(group backupinfo.Group, times []backupinfo.T
 // Snapshot is the one that is being made.
 func (w *SnapshotWriter) Snapshot() backupinfo.Snapshot { return w.snapshot }
 
+// CryptMode is how the archives of the snapshot are protected.
+func (w *SnapshotWriter) CryptMode() backupinfo.CryptMode { return w.crypt.mode }
+
 // Base is the snapshot whose chunks are known, if there is one. It stays locked until the writer is done.
 func (w *SnapshotWriter) Base() (backupinfo.Snapshot, bool) {
 	if w.base == nil {

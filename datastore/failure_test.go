@@ -29,6 +29,7 @@ type scenario struct {
 var scenarios = map[string]scenario{
 	"a backup with a base":   {operation: operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3},
 	"the backup of a group":  {operation: operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, before: 2, after: 3},
+	"an encrypted backup":    {operation: operation{name: "encrypted backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3, prepare: encryptFirst},
 	"removing a snapshot":    {operation: operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, before: 2, after: 1},
 	"removing a group":       {operation: operation{name: "remove-group", object: "vm/100"}, before: 2, after: 0},
 	"removing the last one":  {operation: operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, before: 3, after: 2},
@@ -51,6 +52,18 @@ func (s scenario) between(measured int) bool {
 }
 
 func oneMore(store *testds.Store) { store.Backup("vm/100", third, []byte("third")) }
+
+// encryptFirst makes the two snapshots anew, with a key.
+func encryptFirst(store *testds.Store) {
+	store.T.Helper()
+	removeAll(store.T.(*testing.T), store, spec("prepare"))
+	for at, data := range map[backupinfo.Time]string{first: "xs64:1:50000", second: "xs64:2:50000"} {
+		o := operation{name: "encrypted backup", object: map[backupinfo.Time]string{first: "vm/101", second: "vm/100"}[at], time: at, data: data}
+		if err := o.run(store.T.Context(), store.Dir, nil, nil); err != nil {
+			store.T.Error(err)
+		}
+	}
+}
 
 func protectFirst(store *testds.Store) {
 	if err := (operation{name: "protect", object: "vm/100/" + first.String()}).run(store.T.Context(), store.Dir, nil, nil); err != nil {
@@ -130,6 +143,9 @@ func (s scenario) check(t *testing.T, store *testds.Store, injected fmt.Stringer
 	for _, problem := range store.Problems() {
 		t.Errorf("%s: %s", injected, problem)
 	}
+	if s.name == "encrypted backup" {
+		checkEncrypted(t, store, injected)
+	}
 	return measured == s.after
 }
 
@@ -168,7 +184,7 @@ func oneFailure(t *testing.T, s scenario, script *fsoptest.Script, errno unix.Er
 		t.Errorf("%s: reported as done, and is not", script)
 	case err != nil && !errors.Is(err, errno):
 		t.Errorf("%s: another error: %v", script, err)
-	case err != nil && done && s.name == "backup":
+	case err != nil && done && (s.name == "backup" || s.name == "encrypted backup"):
 		t.Errorf("%s: the backup is there, and was reported as failed: %v", script, err)
 	}
 	if !done {
@@ -291,6 +307,19 @@ func unprotectAll(t *testing.T, ds *datastore.Datastore, group backupinfo.Group)
 		}
 		if err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// checkEncrypted restores what was encrypted, which the check of every store passes over.
+func checkEncrypted(t *testing.T, store *testds.Store, injected fmt.Stringer) {
+	t.Helper()
+	ds, key := store.Open(datastore.Options{}), testKey(t, 1)
+	for _, snapshot := range store.Finished() {
+		for _, name := range []string{testds.ImageName, testds.BlobName} {
+			if _, err := readWith(t, ds, snapshot, name, key); err != nil {
+				t.Errorf("%s: finished snapshot %s does not restore: %v", injected, snapshot, err)
+			}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pbs-like/pbs-like/internal/goldenspec"
 	"github.com/pbs-like/pbs-like/internal/helperproc"
 	"github.com/pbs-like/pbs-like/internal/testds"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // roles are what a helper process can be told to do.
@@ -82,7 +83,7 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	}
 	snapshot, _ := object.Snapshot()
 	switch o.name {
-	case "backup", "held backup":
+	case "backup", "held backup", "encrypted backup":
 		return o.backUp(ctx, store, object.Group, pipe)
 	case "restore", "held restore":
 		return o.restore(ctx, store, snapshot, pipe)
@@ -131,7 +132,15 @@ func (o operation) hold(pipe *helperproc.IO) error {
 }
 
 func (o operation) backUp(ctx context.Context, store *datastore.Datastore, group backupinfo.Group, pipe *helperproc.IO) error {
-	w, err := store.Backup(ctx, group, datastore.BackupOptions{Time: o.time})
+	opts := datastore.BackupOptions{Time: o.time}
+	if o.name == "encrypted backup" {
+		key, err := keys.New([keys.Size]byte{1})
+		if err != nil {
+			return err
+		}
+		opts.Key, opts.KeyCopy = key, []byte("a copy")
+	}
+	w, err := store.Backup(ctx, group, opts)
 	if err != nil {
 		return err
 	}

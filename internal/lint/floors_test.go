@@ -52,8 +52,8 @@ var house = map[string]place{
 	}, values...), "composes everything below"},
 
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "flock", "chunkstore",
-	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only"},
+		"datastore", "flock", "chunkstore", "internal/fsop",
+	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
 	"internal/fsop/fsoptest":  {testOnly, []string{"internal/fsop"}, "makes changes fail"},

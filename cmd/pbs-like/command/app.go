@@ -117,6 +117,7 @@ func (p *program) commands() []*cli.Command {
 		p.changeOwnerCommand(),
 		p.verifyCommand(),
 		p.gcCommand(),
+		p.keyCommand(),
 		p.snapshotCommand(),
 		p.groupCommand(),
 		p.completionCommand(),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 func (p *program) backupCommand() *cli.Command {
@@ -24,8 +25,11 @@ func (p *program) backupCommand() *cli.Command {
 			"block device, a FIFO, or - for standard input.\n\n" +
 			"While it runs, the group, the new snapshot and the base are locked: other backups of the group and the\n" +
 			"removal of these are refused. The snapshot counts from the moment in which all of it is on disk; until\n" +
-			"then an error or an interruption leaves nothing behind.",
-		Flags: []cli.Flag{
+			"then an error or an interruption leaves nothing behind.\n\n" +
+			"With a key all data is encrypted, and the list of the archives is signed. Names, sizes, times and\n" +
+			"notes are not secret. Where proxmox-backup-client has a default key, that one is used unless another\n" +
+			"one is named, or --" + flagCryptMode + " none; so is its default master key.",
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "backup-type", Value: string(backupinfo.Host), Usage: "`TYPE` of the group: vm, ct or host"},
 			&cli.StringFlag{Name: "backup-id", Usage: "`ID` of the group; for the type host the host's name serves"},
 			&cli.StringFlag{Name: "backup-time", Usage: "`TIME` of the snapshot, as RFC 3339 or as seconds since 1970; else now"},
@@ -41,7 +45,7 @@ func (p *program) backupCommand() *cli.Command {
 			&cli.StringFlag{Name: "notes", Usage: "`TEXT` to be kept with the snapshot"},
 			lockWaitFlag(),
 			formatFlag(),
-		},
+		}, cryptFlags()...),
 		Action: withArgs(args, p.backup),
 	}
 }
@@ -53,6 +57,9 @@ func (p *program) backup(c *cli.Context) error {
 	}
 	ds, err := p.open(c)
 	if err != nil {
+		return err
+	}
+	if err := p.protectBackup(c, &order.options); err != nil {
 		return err
 	}
 	defer closeSources(order.sources)
@@ -155,6 +162,8 @@ func baseChoice(text string, group backupinfo.Group) (datastore.BaseChoice, erro
 type backupResult struct {
 	snapshot backupinfo.Snapshot
 	base     *backupinfo.Snapshot
+	mode     backupinfo.CryptMode
+	key      *keys.Key
 	archives []datastore.ArchiveStats
 }
 
@@ -168,7 +177,7 @@ func runBackup(ctx context.Context, ds *datastore.Datastore, order backupOrder) 
 			err = closeErr
 		}
 	}()
-	result.snapshot = w.Snapshot()
+	result.snapshot, result.mode, result.key = w.Snapshot(), w.CryptMode(), order.options.Key
 	if base, ok := w.Base(); ok {
 		result.base = &base
 	}

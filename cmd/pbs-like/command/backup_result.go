@@ -23,6 +23,13 @@ func (p *program) printBackup(format outputFormat, r backupResult) error {
 	if r.base != nil {
 		end += ", base " + r.base.Time.String()
 	}
+	switch r.mode {
+	case backupinfo.CryptEncrypt:
+		end += ", encrypted with " + r.key.String()
+	case backupinfo.CryptSignOnly:
+		end += ", signed with " + r.key.String()
+	case backupinfo.CryptNone:
+	}
 	return p.summary(append(lines, end)...)
 }
 
@@ -43,12 +50,16 @@ func percent(part, whole uint64) float64 {
 }
 
 type backupJSON struct {
-	Archives  []archiveJSON   `json:"archives"`
-	ID        string          `json:"backup-id"`
-	Time      int64           `json:"backup-time"`
-	Type      backupinfo.Type `json:"backup-type"`
-	Base      string          `json:"base,omitempty"`
-	Namespace string          `json:"ns,omitempty"`
+	Archives []archiveJSON   `json:"archives"`
+	ID       string          `json:"backup-id"`
+	Time     int64           `json:"backup-time"`
+	Type     backupinfo.Type `json:"backup-type"`
+	Base     string          `json:"base,omitempty"`
+
+	CryptMode   backupinfo.CryptMode `json:"crypt-mode"`
+	Fingerprint string               `json:"fingerprint,omitempty"`
+
+	Namespace string `json:"ns,omitempty"`
 }
 
 type archiveJSON struct {
@@ -69,6 +80,10 @@ func newBackupJSON(r backupResult) backupJSON {
 		Time:      int64(r.snapshot.Time),
 		Type:      r.snapshot.Group.Type,
 		Namespace: r.snapshot.Group.Namespace.String(),
+		CryptMode: r.mode,
+	}
+	if r.key != nil {
+		out.Fingerprint = backupinfo.Fingerprint(r.key.Fingerprint()).String()
 	}
 	if r.base != nil {
 		out.Base = r.base.String()

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
 )
@@ -25,6 +26,7 @@ func hints() []hint {
 		{"", is(datastore.ErrSharedStore), "--i-am-the-only-host says so"},
 		{"", is(datastore.ErrMaintenance), "if that server does not run, --server-stopped says so, and goes on"},
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
+		{"restore", is(blob.ErrNeedKey), "--" + flagKeyfile + " names its file"},
 		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
 		{"backup", isNoNamespace, "no command makes one yet; mkdir -p DATASTORE/ns/a/ns/b makes the namespace a/b"},
 		{"", is(unix.ENOSPC), "the disk is full: no room, or no inodes, are left on it"},

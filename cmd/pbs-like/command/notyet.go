@@ -7,7 +7,6 @@ func commandsToCome() map[string]string {
 		"benchmark": "measuring is not there yet",
 		"catalog":   `"ls" lists what is in an archive, "cat" and "export" get it out`,
 		"diff":      "comparing archives is not there yet",
-		"key":       noKeys,
 		"login":     noServer,
 		"logout":    noServer,
 		"map":       "mapping images is not there yet",
@@ -27,13 +26,8 @@ func flagsToCome() map[string]string {
 	return map[string]string{
 		"all-file-systems":      directories,
 		"change-detection-mode": directories,
-		"crypt-mode":            noKeys,
 		"exclude":               directories,
 		"include-dev":           directories,
-		"keyfd":                 noKeys,
-		"keyfile":               noKeys,
-		"master-pubkey-fd":      noKeys,
-		"master-pubkey-file":    noKeys,
 		"skip-lost-and-found":   directories,
 		"rate":                  noServer,
 		"burst":                 noServer,
@@ -41,6 +35,5 @@ func flagsToCome() map[string]string {
 }
 
 const (
-	noKeys   = "encryption is not there yet"
 	noServer = "there is no server and no network here, only the datastore's directory"
 )

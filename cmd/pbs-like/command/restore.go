@@ -21,9 +21,9 @@ func (p *program) restoreCommand() *cli.Command {
 		ArgsUsage: args,
 		Description: "Writes the archive to the file TARGET, or to standard output. Of a GROUP it takes the newest finished\n" +
 			"snapshot. Each chunk is verified on the way. A new file appears under its name when it is complete;\n" +
-			"ranges of zeros become holes. While it runs the snapshot can't be removed; any number of restores of\n" +
+			"ranges of zeros become holes. What is encrypted needs its key, which checks the signature too. While it runs the snapshot can't be removed; any number of restores of\n" +
 			"it may run at a time.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			namespaceFlag("the `NAMESPACE` of the snapshot"),
 			&cli.BoolFlag{
 				Name: flagOverwrite, DisableDefaultText: true,
@@ -38,7 +38,7 @@ func (p *program) restoreCommand() *cli.Command {
 				Usage: "do not wait until a restored file is on disk: faster, but after a power cut it may be full of zeros",
 			},
 			lockWaitFlag(),
-		},
+		}, keyFlags()...),
 		Action: withArgs(args, p.restore),
 	}
 }
@@ -65,7 +65,15 @@ func (p *program) restore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.restoreArchive(c.Context, ds, snapshot, name, target, options)
+	key, err := p.keyToRead(c, ds, snapshot)
+	if err != nil {
+		return err
+	}
+	r, err := ds.OpenSnapshot(c.Context, snapshot, datastore.ReadOptions{Key: key})
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.restoreArchive(c.Context, r, name, target, options), r.Close())
 }
 
 // snapshotOf is the snapshot itself, or the newest finished one of a group.
@@ -77,14 +85,8 @@ func snapshotOf(ctx context.Context, ds *datastore.Datastore, object backupinfo.
 }
 
 func (p *program) restoreArchive(
-	ctx context.Context, ds *datastore.Datastore, snapshot backupinfo.Snapshot,
-	name backupinfo.ArchiveName, target string, opts datastore.RestoreOptions,
+	ctx context.Context, r *datastore.SnapshotReader, name backupinfo.ArchiveName, target string, opts datastore.RestoreOptions,
 ) (err error) {
-	r, err := ds.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
 	archive, err := r.OpenArchive(ctx, name)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (p *program) restoreArchive(
 	if err != nil {
 		return err
 	}
-	return p.summary(restoreLine(snapshot, name, target, stats))
+	return p.summary(restoreLine(r.Snapshot(), name, target, stats))
 }
 
 // standardOutput as a target means just that.

@@ -22,7 +22,7 @@ func (p *program) verifyCommand() *cli.Command {
 		ArgsUsage: args,
 		Description: "Reads the indexes, blobs and chunks of the snapshots, each chunk once, and compares them with their\n" +
 			"checksums; of encrypted data that shows what was stored is still there, not that it is what was backed\n" +
-			"up. The result is kept in each snapshot. A damaged chunk is renamed, so that the next backup stores it\n" +
+			"up. With the key it shows that too, and that the list of the archives was not changed. The result is kept in each snapshot. A damaged chunk is renamed, so that the next backup stores it\n" +
 			"anew. What could not be read is neither good nor bad: the exit code is then 3. If something is\n" +
 			"damaged or missing it is 12. Backups, restores and removals of other snapshots go on meanwhile.",
 		Flags: append(walkFlags(),
@@ -43,6 +43,7 @@ func (p *program) verifyCommand() *cli.Command {
 			&cli.BoolFlag{DisableDefaultText: true, Name: flagDryRun, Aliases: []string{"n"}, Usage: "only read: keep no results, rename no damaged chunk"},
 			lockWaitFlag(),
 			formatFlag(),
+			keyFlags()[0], keyFlags()[1],
 		),
 		Action: withArgs(args, p.verify),
 	}
@@ -64,6 +65,9 @@ func (p *program) verify(c *cli.Context) error {
 	}
 	ds, err := p.open(c)
 	if err != nil {
+		return err
+	}
+	if opts.Key, err = p.keyOf(c); err != nil {
 		return err
 	}
 	out := newListing(p, format, verdictColumns(), verdictRow, newVerdictJSON)
@@ -176,6 +180,9 @@ func verdictRow(v datastore.SnapshotVerdict) []string {
 	if v.Encrypted && v.Verdict == datastore.VerdictOK {
 		text += ",encrypted"
 	}
+	if v.Signature == datastore.SignatureOK && v.Verdict == datastore.VerdictOK {
+		text += ",signed"
+	}
 	return []string{v.Snapshot.String(), text, v.Snapshot.Group.Namespace.String(), strings.Join(damaged, ", ")}
 }
 
@@ -185,7 +192,7 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 		r.Verdicts[datastore.VerdictFailed], r.Verdicts[datastore.VerdictUnsure],
 		plural(r.Chunks, "chunk"), humanize.IBytes(r.Bytes), r.Duration.Round(time.Millisecond))
 	if r.Encrypted > 0 {
-		text += fmt.Sprintf("; %d of them are encrypted, and without a key only their checksums were compared", r.Encrypted)
+		text += fmt.Sprintf("; %d of them are encrypted, and without their key only their checksums were compared", r.Encrypted)
 	}
 	for _, partial := range []struct {
 		verdict datastore.Verdict
