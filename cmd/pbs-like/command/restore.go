@@ -21,8 +21,8 @@ func (p *program) restoreCommand() *cli.Command {
 		ArgsUsage: args,
 		Description: "Writes the archive to the file TARGET, or to standard output. Of a GROUP it takes the newest finished\n" +
 			"snapshot. Each chunk is verified on the way. A new file appears under its name when it is complete;\n" +
-			"ranges of zeros become holes. What is encrypted needs its key, which checks the signature too. While it runs the snapshot can't be removed; any number of restores of\n" +
-			"it may run at a time.",
+			"ranges of zeros become holes. What is encrypted needs its key, which checks the signature too. While it\n" +
+			"runs the snapshot can't be removed; any number of restores of it may run at a time.",
 		Flags: append([]cli.Flag{
 			namespaceFlag("the `NAMESPACE` of the snapshot"),
 			&cli.BoolFlag{

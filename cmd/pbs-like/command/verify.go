@@ -22,9 +22,10 @@ func (p *program) verifyCommand() *cli.Command {
 		ArgsUsage: args,
 		Description: "Reads the indexes, blobs and chunks of the snapshots, each chunk once, and compares them with their\n" +
 			"checksums; of encrypted data that shows what was stored is still there, not that it is what was backed\n" +
-			"up. With the key it shows that too, and that the list of the archives was not changed. The result is kept in each snapshot. A damaged chunk is renamed, so that the next backup stores it\n" +
-			"anew. What could not be read is neither good nor bad: the exit code is then 3. If something is\n" +
-			"damaged or missing it is 12. Backups, restores and removals of other snapshots go on meanwhile.",
+			"up. With the key it shows that too, and that the list of the archives was not changed. The result is\n" +
+			"kept in each snapshot. A damaged chunk is renamed, so that the next backup stores it anew. What could not be\n" +
+			"read is neither good nor bad: the exit code is then 3. If something is damaged or missing it is 12.\n" +
+			"Backups, restores and removals of other snapshots go on meanwhile.",
 		Flags: append(walkFlags(),
 			&cli.StringFlag{Name: "outdated-after", Usage: "pass over what was found good within the last `DURATION`, such as 30d or 12h"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "skip-verified", Usage: "pass over what was found good, whenever that was"},
