@@ -119,3 +119,31 @@ func TestCreateIsAllOrNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestCompleteMakesWhatIsMissingAndOnlyThat(t *testing.T) {
+	t.Parallel()
+	for script := range fsoptest.Failures(t, unix.ENOSPC) {
+		dir := t.TempDir()
+		root := openRoot(t, dir)
+		if err := (CreateOptions{}).create(t.Context(), root, 5); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"0001", "0003"} {
+			if err := os.Remove(filepath.Join(dir, ".chunks", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := openStore(t, root, script.Disk())
+		made, err := s.complete(t.Context(), 5)
+		if script.Injected() == (err == nil) || !script.Injected() && made != 2 {
+			t.Errorf("%s: made %d, %v", script, made, err)
+		}
+		if _, err := s.complete(t.Context(), 5); err != nil {
+			t.Error(err)
+		}
+		there, err := s.directories()
+		if err != nil || len(there) != 5 {
+			t.Errorf("%s: there are %v, %v", script, there, err)
+		}
+	}
+}

@@ -129,6 +129,7 @@ type collection struct {
 	disk   *fsop.Disk
 	chunks *chunkstore.Store
 	lock   *flock.ExclusiveGuard
+	status *fsop.File // where the figures will be
 
 	start     time.Time
 	oldest    time.Time // what was last used before goes
@@ -152,6 +153,8 @@ func (c *collection) run(ctx context.Context) error {
 	c.start = now()
 	c.report.UPID = c.newUPID(taskCollect, c.start)
 	c.oldest = c.start.Add(-cutoffOf(c.opts))
+	c.beginStatus()
+	defer c.endStatus() // it does nothing after writeStatus
 	err := c.lookThrough(ctx)
 	if err == nil && !c.opts.DryRun {
 		err = c.clear(ctx)

@@ -143,14 +143,19 @@ func TestTooFewDescriptorsRemoveNothing(t *testing.T) {
 
 // collectAs collects as another user.
 func collectAs(ctx context.Context, args []string, pipe *helperproc.IO) error {
-	uid, err := strconv.Atoi(args[1])
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(uid), syscall.Setuid(uid)); err != nil { // of all threads
+	if err := become(args[1]); err != nil {
 		return err
 	}
 	return operate(ctx, []string{args[0], "record", "collect", "", "0", ""}, pipe)
+}
+
+// become gives the process another user, with all its threads.
+func become(user string) error {
+	uid, err := strconv.Atoi(user)
+	if err != nil {
+		return err
+	}
+	return errors.Join(syscall.Setgroups(nil), syscall.Setgid(uid), syscall.Setuid(uid))
 }
 
 // collectWithLimit collects with so many more descriptors than are open now.

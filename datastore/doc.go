@@ -1,7 +1,7 @@
 // Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
 // what is in it, makes snapshots, reads and verifies them, prunes and removes them,
-// protects them, changes notes and owners, and collects the data that nothing needs
-// any more, under locks that other processes honour.
+// protects them, changes notes and owners, collects the data that nothing needs
+// any more, and checks and repairs the structure, under locks that other processes honour.
 //
 // A [Datastore] is a handle without descriptors; an operation opens what it needs
 // and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
@@ -41,11 +41,14 @@
 //	remove an unfinished snapshot  -       exclusive  exclusive          -       -
 //	remove a group                 -       exclusive  exclusive (all)    -       -
 //	collect garbage                exclusive -        -                  -       -
+//	repair                         exclusive (temp)  (temp)             -       (temp)
 //	prune                          -       as the removal of each snapshot that goes
 //	protect, unprotect             -       -          exclusive          -       -
 //	notes of a snapshot            -       -          shared             -       exclusive
 //	notes of a group, owner        -       exclusive  -                  -       -
 //
+// A repair takes the others for the moment in which it removes a temporary file that
+// is written under them, and leaves the file where that is refused. A check takes none.
 // A removal takes L2 besides where the group may be empty then, and leaves the
 // group where that is refused. The last two rows, whose holders are done in an
 // instant, wait a second for each other before they are refused.
@@ -65,8 +68,8 @@
 // (*) with the next older snapshot as its base. Pruning is never refused as a
 // whole: what is in use stays, and the report says so.
 //
-// A collection excludes backups of any group and other collections, both ways
-// round; it goes on beside restores and removals, and they beside it. What it has to
+// A collection excludes backups of any group, repairs and other collections, both ways
+// round, and so does a repair; it goes on beside restores and removals, and they beside it. What it has to
 // fear is a writer that counts on a chunk which is about to go, and L1 leaves
 // none. A removal that goes on meanwhile only takes references away.
 //

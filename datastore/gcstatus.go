@@ -5,10 +5,14 @@ import (
 	"strings"
 
 	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
 // statusName is where the last collection leaves its figures.
 const statusName = ".gc-status"
+
+// maxStatusSize bounds what is read of it; real ones have 300 bytes.
+const maxStatusSize = 64 << 10
 
 // gcStatus is the content of .gc-status, with the keys and in the order of the original,
 // which leaves no white space between them.
@@ -36,12 +40,46 @@ func statusOf(r CollectReport) gcStatus {
 	}
 }
 
+// beginStatus makes the file that the figures will be written to. While it is
+// there, a collection is at work or was cut off: that is how [Datastore.Status] knows. It stops nobody,
+// and that it could not be made, as on a full disk, stops no collection.
+func (c *collection) beginStatus() {
+	if c.opts.DryRun {
+		return
+	}
+	f, err := c.disk.CreateTemp(c.root, fsop.TempPrefix(statusName), fileMode)
+	if err != nil {
+		return // writeStatus tells, if it still can't be written then
+	}
+	c.status = f
+}
+
+// endStatus takes the file away again where there are no figures to be written.
+func (c *collection) endStatus() {
+	if c.status == nil {
+		return
+	}
+	if err := c.status.Discard(); err != nil {
+		c.Datastore.opts.Events.notice(statusName, "a temporary file stays until the next collection", err)
+	}
+}
+
+func (c *collection) putStatus(text []byte) error {
+	if c.status == nil {
+		return c.disk.WriteFile(c.root, statusName, text, fileMode)
+	}
+	if _, err := c.status.Write(text); err != nil {
+		return err
+	}
+	return c.status.Commit(statusName, fsop.CommitOptions{Sync: true, SyncDir: true})
+}
+
 // writeStatus leaves the figures of a collection that came to its end. They are
 // for people: that they could not be written undoes nothing, and is a notice.
 func (c *collection) writeStatus() {
 	text, err := json.Marshal(statusOf(c.report))
 	if err == nil {
-		err = c.disk.WriteFile(c.root, statusName, text, fileMode)
+		err = c.putStatus(text)
 	}
 	if err == nil {
 		err = c.removeOldStatus()

@@ -51,6 +51,9 @@ func (r *manifestReader) snapshot(group *os.File, snapshot backupinfo.Snapshot) 
 	if err != nil {
 		return info, err
 	}
+	if info.Protected {
+		info.Protection = readProtection(dir)
+	}
 	info.Finished = slices.Contains(names, backupinfo.ManifestName)
 	if info.Finished {
 		info.Err = r.fill(&info, dir)

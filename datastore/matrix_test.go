@@ -27,6 +27,7 @@ var running = map[string]struct {
 	"note on group": {operation{name: "notes", object: "vm/100", data: "x"}, "pause-before-0"},
 	"change owner":  {operation{name: "change-owner", object: "vm/100", data: "a@pam"}, "pause-before-0"},
 	"collect":       {operation{name: "collect"}, "pause-before-0"},
+	"repair":        {operation{name: "repair"}, "pause-before-0"},
 	"verify base":   {operation{name: "verify", object: "vm/100/" + second.String()}, "pause-before-0"},
 }
 
@@ -50,6 +51,7 @@ var starting = map[string]operation{
 	"note on group":    {name: "notes", object: "vm/100", data: "y"},
 	"change owner":     {name: "change-owner", object: "vm/100", data: "root@pam"},
 	"collect":          {name: "collect"},
+	"repair":           {name: "repair"},
 	"verify base":      {name: "verify", object: "vm/100/" + second.String()},
 	"verify older":     {name: "verify", object: "vm/100/" + first.String()},
 	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
@@ -59,7 +61,7 @@ var starting = map[string]operation{
 // others go on. The table is that of the package documentation.
 var refused = map[string][]string{
 	"back up": {
-		"back up", "remove base", "remove group", "remove the new", "protect base", "unprotect base", "note on group", "change owner", "collect",
+		"back up", "remove base", "remove group", "remove the new", "protect base", "unprotect base", "note on group", "change owner", "collect", "repair",
 	},
 	"restore base": {"remove base", "remove group", "protect base", "unprotect base"},
 	"remove base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
@@ -72,7 +74,8 @@ var refused = map[string][]string{
 	"note on base":  {"remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
 	"note on group": {"back up", "remove group", "note on group", "change owner"},
 	"change owner":  {"back up", "remove group", "note on group", "change owner"},
-	"collect":       {"back up", "back up another", "back up in third", "collect"},
+	"collect":       {"back up", "back up another", "back up in third", "collect", "repair"},
+	"repair":        {"back up", "back up another", "back up in third", "collect", "repair"},
 	"verify base":   {"remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
 }
 

@@ -19,25 +19,34 @@ import (
 // parents are looked at, whatever links led to it, and also those that it has in
 // other mounts of the same file system: a bind mount hides them.
 func checkNotNested(root *os.File) error {
+	outer, err := enclosingStore(root)
+	if err == nil && outer != "" {
+		err = fmt.Errorf("%q would be inside the datastore %q", root.Name(), outer)
+	}
+	return err
+}
+
+// enclosingStore gives the path of a store that a directory is inside of, or "".
+func enclosingStore(root *os.File) (string, error) {
 	real, err := filepath.EvalSymlinks(root.Name())
 	if err != nil {
-		return err
+		return "", err
 	}
 	views, err := otherViews(real)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, view := range append(views, real) {
 		for parent := path.Dir(view); ; parent = path.Dir(parent) {
 			if isStore(parent) {
-				return fmt.Errorf("%q would be inside the datastore %q", root.Name(), parent)
+				return parent, nil
 			}
 			if parent == "/" {
 				break
 			}
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func isStore(dir string) bool {

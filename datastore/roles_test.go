@@ -23,6 +23,7 @@ var roles = map[string]helperproc.Role{
 	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
 	"history step": historyStep, "list with limit": listWithLimit, "collect as": collectAs, "collect with limit": collectWithLimit,
 	"stand in": standIn, "operate with umask": operateWithUmask,
+	"check as": checkAs,
 }
 
 // operation is one thing that a process does to a store.
@@ -71,6 +72,8 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 		return err
 	}
 	switch {
+	case o.name == "repair":
+		return repairAll(ctx, dir, disk)
 	case o.name == "collect":
 		_, err = store.Collect(ctx, datastore.CollectOptions{Cutoff: datastore.NoCutoff})
 		return err

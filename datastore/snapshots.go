@@ -20,6 +20,8 @@ type SnapshotInfo struct {
 	// Finished says that there is a manifest. It does not say that the snapshot is not in use: only a lock does.
 	Finished  bool
 	Protected bool
+	// Protection is what is known about that.
+	Protection Protection
 	// Owner is that of the group.
 	Owner backupinfo.AuthID
 	// Files are those of the manifest, the manifest itself, and what else lies in the directory.

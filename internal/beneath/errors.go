@@ -27,7 +27,7 @@ var (
 type notRegularError struct{ mode uint32 }
 
 func (e notRegularError) Error() string {
-	return fmt.Sprintf("is a %s, %v", typeName(e.mode), ErrNotRegular)
+	return fmt.Sprintf("is a %s, %v", TypeName(e.mode), ErrNotRegular)
 }
 
 // Is lets a symbolic link count as both, so that a caller may ask either way.
@@ -35,8 +35,11 @@ func (e notRegularError) Is(target error) bool {
 	return target == ErrNotRegular || target == ErrSymlink && e.mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-func typeName(mode uint32) string {
+// TypeName says what a mode of stat(2) stands for, such as "named pipe".
+func TypeName(mode uint32) string {
 	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return "file"
 	case unix.S_IFDIR:
 		return "directory"
 	case unix.S_IFLNK:

@@ -19,12 +19,17 @@ func (p *program) changeOwnerCommand() *cli.Command {
 			namespaceFlag("the `NAMESPACE` of the groups"),
 			&cli.StringFlag{Name: "expected-owner", Usage: "only if the group belongs to `OWNER` now"},
 			lockWaitFlag(),
+			formatFlag(),
 		},
 		Action: p.changeOwner,
 	}
 }
 
 func (p *program) changeOwner(c *cli.Context) error {
+	format, err := outputFormatOf(c)
+	if err != nil {
+		return err
+	}
 	last := c.NArg() - 1
 	if last < 1 {
 		return usageErrorf("missing argument; usage: %s", usageLine(c.Command))
@@ -47,10 +52,12 @@ func (p *program) changeOwner(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return forEach(p, c, groups, func(g backupinfo.Group) error {
+	done := p.newChanges(format)
+	return done.close(forEach(p, c, groups, func(g backupinfo.Group) error {
 		if err := ds.ChangeOwner(c.Context, g, owner, opts); err != nil {
 			return err
 		}
-		return p.summary("group " + withNamespace(g.Namespace, g.String()) + " belongs to " + owner.String())
-	})
+		line := "group " + withNamespace(g.Namespace, g.String()) + " belongs to " + owner.String()
+		return done.add(line, changedOwnerJSON{g.ID, g.Type, g.Namespace.String(), owner.String()})
+	}))
 }

@@ -12,7 +12,6 @@ func commandsToCome() map[string]string {
 		"map":       "mapping images is not there yet",
 		"mount":     "mounting is not there yet; restore writes the whole archive",
 		"namespace": "making and removing namespaces is not there yet; list shows the groups of all",
-		"status":    "figures of the store are not there yet; df tells how much room there is",
 		"task":      noServer,
 		"unmap":     "mapping images is not there yet",
 

@@ -43,6 +43,8 @@ type snapshotJSON struct {
 	Namespace    string            `json:"ns,omitempty"`
 	Owner        string            `json:"owner,omitempty"`
 	Protected    bool              `json:"protected"`
+	Reason       string            `json:"protected-reason,omitempty"`
+	Until        int64             `json:"protected-until,omitempty"`
 	Size         *uint64           `json:"size,omitempty"`
 	Verification *verificationJSON `json:"verification,omitempty"`
 }
@@ -69,6 +71,8 @@ func newSnapshotJSON(s datastore.SnapshotInfo) any {
 		Namespace:   s.Snapshot.Group.Namespace.String(),
 		Owner:       s.Owner.String(),
 		Protected:   s.Protected,
+		Reason:      s.Protection.Reason,
+		Until:       int64(s.Protection.Until),
 	}
 	for _, f := range s.Files {
 		out.Files = append(out.Files, fileJSON{f.Crypt, f.Name, f.Size})

@@ -24,6 +24,7 @@ func (p *program) protectCommand() *cli.Command {
 			&cli.StringFlag{Name: "until", Usage: "note that the protection may end at `TIME`: a date, to its end, or a time as in a snapshot's name"},
 			&cli.StringFlag{Name: "reason", Usage: "note why, `TEXT`"},
 			lockWaitFlag(),
+			formatFlag(),
 		},
 		Action: withArgs(args, p.protect),
 	}
@@ -35,12 +36,12 @@ func (p *program) protect(c *cli.Context) error {
 		return err
 	}
 	opts := datastore.ProtectOptions{Until: until, Reason: c.String("reason")}
-	return p.forSnapshots(c, func(ds *datastore.Datastore, s backupinfo.Snapshot) error {
+	return p.forSnapshots(c, func(ds *datastore.Datastore, s backupinfo.Snapshot, done *changes) error {
 		changed, err := ds.Protect(c.Context, s, opts)
 		if err != nil {
 			return err
 		}
-		return p.summary(protectionLine(s, changed, "protected", "was protected already"))
+		return done.add(protectionLine(s, changed, "protected", "was protected already"), newChangedProtection(s, changed))
 	})
 }
 
@@ -73,6 +74,7 @@ func (p *program) unprotectCommand() *cli.Command {
 			namespaceFlag("the `NAMESPACE` of the snapshots"),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "expired", Usage: "only where protect --until named a time that has come"},
 			lockWaitFlag(),
+			formatFlag(),
 		},
 		Action: withArgs(args, p.unprotect),
 	}
@@ -84,12 +86,12 @@ func (p *program) unprotect(c *cli.Context) error {
 	if opts.OnlyExpired {
 		otherwise = "has no protection that is over"
 	}
-	return p.forSnapshots(c, func(ds *datastore.Datastore, s backupinfo.Snapshot) error {
+	return p.forSnapshots(c, func(ds *datastore.Datastore, s backupinfo.Snapshot, done *changes) error {
 		changed, err := ds.Unprotect(c.Context, s, opts)
 		if err != nil {
 			return err
 		}
-		return p.summary(protectionLine(s, changed, "unprotected", otherwise))
+		return done.add(protectionLine(s, changed, "unprotected", otherwise), newChangedProtection(s, changed))
 	})
 }
 
@@ -102,7 +104,11 @@ func protectionLine(s backupinfo.Snapshot, changed bool, done, otherwise string)
 }
 
 // forSnapshots does something with each snapshot that is an argument.
-func (p *program) forSnapshots(c *cli.Context, do func(*datastore.Datastore, backupinfo.Snapshot) error) error {
+func (p *program) forSnapshots(c *cli.Context, do func(*datastore.Datastore, backupinfo.Snapshot, *changes) error) error {
+	format, err := outputFormatOf(c)
+	if err != nil {
+		return err
+	}
 	snapshots, err := parseArgs(c, c.NArg(), snapshotArg)
 	if err != nil {
 		return err
@@ -111,7 +117,8 @@ func (p *program) forSnapshots(c *cli.Context, do func(*datastore.Datastore, bac
 	if err != nil {
 		return err
 	}
-	return forEach(p, c, snapshots, func(s backupinfo.Snapshot) error { return do(ds, s) })
+	done := p.newChanges(format)
+	return done.close(forEach(p, c, snapshots, func(s backupinfo.Snapshot) error { return do(ds, s, done) }))
 }
 
 // protectedCommand has the spellings of the original's client.

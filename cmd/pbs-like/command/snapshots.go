@@ -104,8 +104,16 @@ func snapshotRow(s datastore.SnapshotInfo) []string {
 	}
 	return []string{
 		s.Snapshot.String(), sizeText(s.Size, s.SizeKnown), snapshotState(s), s.Owner.String(),
-		s.Snapshot.Group.Namespace.String(), displayNames(names), remark(s.Comment, s.Err),
+		s.Snapshot.Group.Namespace.String(), displayNames(names), remark(withProtection(s), s.Err),
 	}
+}
+
+// withProtection puts what is known about a protection before the comment.
+func withProtection(s datastore.SnapshotInfo) string {
+	if s.Protection.Until == 0 && s.Protection.Reason == "" {
+		return s.Comment
+	}
+	return strings.TrimSpace("(" + protectionText(s.Protection) + ") " + s.Comment)
 }
 
 func sizeText(size uint64, known bool) string {
