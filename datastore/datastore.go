@@ -1,6 +1,7 @@
 package datastore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,8 @@ type Datastore struct {
 	id     identity
 	opts   Options
 	server *pbsrun.Server
+	// moveJournal is told of each move before it happens, see announceMove; nil is nobody.
+	moveJournal func(ctx context.Context, indexes []string) error
 }
 
 // identity tells whether a directory is still the one that was opened.

@@ -1,7 +1,8 @@
 // Package datastore opens a Proxmox Backup datastore as it lies on disk: it lists
 // what is in it, makes snapshots, reads and verifies them, prunes and removes them,
-// protects them, changes notes and owners, collects the data that nothing needs
-// any more, and checks and repairs the structure, under locks that other processes honour.
+// protects them, changes notes and owners, makes, moves and removes namespaces,
+// collects the data that nothing needs any more, and checks and repairs the
+// structure, under locks that other processes honour.
 //
 // A [Datastore] is a handle without descriptors; an operation opens what it needs
 // and closes it again. [Datastore.Backup] gives a [SnapshotWriter],
@@ -21,17 +22,23 @@
 //
 // There is no guess about who uses what. A snapshot with a manifest may be the
 // base of a running backup, and one without may be left by a dead writer: only a
-// lock says so. The locks, in the order in which they are taken:
+// lock says so. The locks, in the order in which they are taken, but for the last:
 //
 //	L1  .lock in the root   OFD record lock   the datastore as a whole
 //	L2  the group           flock             its list of snapshots, owner, notes
 //	L3  the snapshot        flock             everything in it
 //	L4  the base            flock, shared     like L3, of the snapshot a backup builds on
 //	L5  the manifest        flock             the moment of a rewrite
+//	L6  the namespaces      flock             which namespaces there are, and where
 //
 // L2 to L4 lie on the directory itself, L5 on the file. Verification has L5 only
-// while it records its verdict. All but L5 are refused at once when they are held; [Options].LockWait tries the whole set again until it is
-// to be had. Who waits holds nothing.
+// while it records its verdict. L6 lies on the root of the store, and is taken
+// before L2: shared for the instant in which a new namespace or group is put into
+// the tree, exclusive while a namespace is taken from its place. Who removes or moves
+// namespaces has it, exclusive, on the directory of each of these too.
+//
+// All but L5 and L6 are refused at once when they are held; [Options].LockWait tries
+// the whole set again until it is to be had. Who waits holds nothing.
 //
 //	operation                      L1      L2         L3                 L4      L5
 //	back up                        shared  exclusive  exclusive (new)    shared  -
@@ -40,6 +47,10 @@
 //	remove a finished snapshot     -       (tidy)     exclusive          -       exclusive
 //	remove an unfinished snapshot  -       exclusive  exclusive          -       -
 //	remove a group                 -       exclusive  exclusive (all)    -       -
+//	move a group                   shared  exclusive* exclusive (all)    -       -       and L6 shared
+//	remove a namespace             -       exclusive  exclusive (all)    -       -       and L6 exclusive
+//	move a namespace               shared  exclusive  exclusive (all)    -       -       and L6 exclusive
+//	create a namespace             -       -          -                  -       -       and L6 shared
 //	collect garbage                exclusive -        -                  -       -
 //	repair                         exclusive (temp)  (temp)             -       (temp)
 //	prune                          -       as the removal of each snapshot that goes
@@ -47,8 +58,12 @@
 //	notes of a snapshot            -       -          shared             -       exclusive
 //	notes of a group, owner        -       exclusive  -                  -       -
 //
+// (*) of the group and of the one that it is merged with, in the order of their
+// names. A backup takes L6 shared while it makes a new group.
+//
 // A repair takes the others for the moment in which it removes a temporary file that
 // is written under them, and leaves the file where that is refused. A check takes none.
+//
 // A removal takes L2 besides where the group may be empty then, and leaves the
 // group where that is refused. The last two rows, whose holders are done in an
 // instant, wait a second for each other before they are refused.
@@ -65,8 +80,11 @@
 //	note on base         goes on    goes on       refused      refused       refused       refused       goes on
 //	owner, group note    refused    goes on       goes on      refused       goes on       goes on       refused
 //
-// (*) with the next older snapshot as its base. Pruning is never refused as a
-// whole: what is in use stays, and the report says so.
+// (*) with the next older snapshot as its base. A move of the group excludes, and is
+// excluded by, the same as its removal, and collections besides. A namespace can
+// neither be removed nor moved while anything in or below it is in use, and meanwhile
+// no group and no namespace is made anywhere: who wants to waits for a moment.
+// Pruning is never refused as a whole: what is in use stays, and the report says so.
 //
 // A collection excludes backups of any group, repairs and other collections, both ways
 // round, and so does a repair; it goes on beside restores and removals, and they beside it. What it has to
@@ -120,7 +138,9 @@
 // swept by the next removal, pruning or collection. A manifest, an owner, notes and the mark
 // of a protection are replaced by one rename: the old or the new one, whole. A
 // collection that is cut off has removed fewer chunks, none of which anything referred
-// to. A verification that is cut off has left old verdicts, or new ones.
+// to. A verification that is cut off has left old verdicts, or new ones. A group or a
+// namespace moves by one rename: it is in the old place or in the new one. Of two
+// groups that are merged each snapshot is in one of them, and the same call goes on.
 //
 // # What is not promised
 //

@@ -19,6 +19,8 @@ var (
 	ErrNotFound = errors.New("does not exist")
 	// ErrExists means that something of that name is already there.
 	ErrExists = errors.New("already exists")
+	// ErrNotEmpty means that a namespace holds groups.
+	ErrNotEmpty = errors.New("not empty")
 	// ErrProtected means that a protected snapshot stands in the way.
 	ErrProtected = errors.New("protected")
 	// ErrNotOwner means that the group belongs to somebody else.

@@ -107,3 +107,57 @@ func printDisk(ctx context.Context, store *datastore.Datastore, snapshot backupi
 	fmt.Println(content.String())
 	return nil
 }
+
+// A group is moved to a namespace of its own, and the namespace gets another name.
+func ExampleDatastore_MoveGroup() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	if err := moveAway(context.Background(), dir); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// ns/archive/vm/100/2026-01-15T03:00:00Z
+	// ns/old/vm/100/2026-01-15T03:00:00Z
+}
+
+func moveAway(ctx context.Context, dir string) error {
+	if err := os.Mkdir(filepath.Join(dir, ".chunks"), 0o750); err != nil {
+		return err
+	}
+	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true})
+	if err != nil {
+		return err
+	}
+	if err := backUpDisk(ctx, store, "the content of a disk"); err != nil {
+		return err
+	}
+	group, err := backupinfo.ParseGroup(backupinfo.Namespace{}, "vm/100")
+	if err != nil {
+		return err
+	}
+	archive, err := backupinfo.ParseNamespace("archive")
+	if err != nil {
+		return err
+	}
+	if err := store.CreateNamespace(ctx, archive, datastore.CreateNamespaceOptions{}); err != nil {
+		return err
+	}
+	report, err := store.MoveGroup(ctx, group, archive, datastore.MoveOptions{})
+	if err != nil {
+		return err
+	}
+	fmt.Println(report.Snapshots[0].Dir())
+	old, err := backupinfo.ParseNamespace("old")
+	if err != nil {
+		return err
+	}
+	report, err = store.MoveNamespace(ctx, archive, old, datastore.MoveNamespaceOptions{})
+	if err == nil {
+		fmt.Println(report.Snapshots[0].Dir())
+	}
+	return err
+}

@@ -27,28 +27,35 @@ type scenario struct {
 }
 
 var scenarios = map[string]scenario{
-	"a backup with a base":   {operation: operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3},
-	"the backup of a group":  {operation: operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, before: 2, after: 3},
-	"an encrypted backup":    {operation: operation{name: "encrypted backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3, prepare: encryptFirst},
-	"removing a snapshot":    {operation: operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, before: 2, after: 1},
-	"removing a group":       {operation: operation{name: "remove-group", object: "vm/100"}, before: 2, after: 0},
-	"removing the last one":  {operation: operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, before: 3, after: 2},
-	"removing another group": {operation: operation{name: "remove-group", object: "ct/300"}, before: 3, after: 2},
-	"pruning":                {operation: operation{name: "prune", object: "vm/100"}, before: 2, after: 1},
-	"pruning two":            {operation: operation{name: "prune", object: "vm/100"}, before: 3, after: 1, prepare: oneMore},
-	"protecting":             {operation: operation{name: "protect", object: "vm/100/" + first.String(), data: "why"}, after: 1, measure: isProtected},
-	"ending a protection":    {operation: operation{name: "unprotect", object: "vm/100/" + first.String()}, before: 1, prepare: protectFirst, measure: isProtected},
-	"notes on a snapshot":    {operation: operation{name: "notes", object: "vm/100/" + first.String(), data: "new"}, after: 1, measure: hasNotes("vm/100/" + first.String())},
-	"notes on a group":       {operation: operation{name: "notes", object: "vm/100", data: "new"}, after: 1, measure: hasNotes("vm/100")},
-	"taking notes away":      {operation: operation{name: "notes", object: "vm/100"}, before: 1, prepare: noteOnGroup, measure: hasNotes("vm/100")},
-	"a collection":           {operation: operation{name: "collect"}, before: 2, after: 2, garbage: true},
-	"a verification":         {operation: operation{name: "verify"}, before: 2, after: 2},
-	"changing the owner":     {operation: operation{name: "change-owner", object: "vm/100", data: "new@pam"}, after: 1, measure: hasNewOwner},
+	"creating namespaces":         {operation: operation{name: "create-namespace", object: "x/y"}, after: 1, measure: hasNamespace("x/y")},
+	"removing an empty namespace": {operation: operation{name: "remove-empty-namespace", object: "d"}, before: 1, prepare: inNamespaces, measure: hasNamespace("d")},
+	"removing a namespace":        {operation: operation{name: "remove-namespace", object: "a"}, before: 6, after: 3, prepare: inNamespaces},
+	"moving a namespace":          {operation: operation{name: "move-namespace", object: "a", data: "d/e"}, after: 3, prepare: inNamespaces, measure: movedTo("d", 6)},
+	"moving a group":              {operation: operation{name: "move-group", object: "vm/100", data: "d"}, after: 2, prepare: inNamespaces, measure: movedTo("d", 6)},
+	"merging a group":             {operation: operation{name: "merge-group", object: "vm/100", data: "c"}, before: 1, after: 3, prepare: inNamespaces, measure: movedTo("c", 6)},
+	"a backup with a base":        {operation: operation{name: "backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3},
+	"the backup of a group":       {operation: operation{name: "backup", object: "ct/200", time: third, data: "text:5:50000"}, before: 2, after: 3},
+	"removing a snapshot":         {operation: operation{name: "remove-snapshot", object: "vm/100/" + first.String()}, before: 2, after: 1},
+	"removing a group":            {operation: operation{name: "remove-group", object: "vm/100"}, before: 2, after: 0},
+	"removing the last one":       {operation: operation{name: "remove-snapshot", object: "ct/300/" + first.String()}, before: 3, after: 2},
+	"removing another group":      {operation: operation{name: "remove-group", object: "ct/300"}, before: 3, after: 2},
+	"pruning":                     {operation: operation{name: "prune", object: "vm/100"}, before: 2, after: 1},
+	"pruning two":                 {operation: operation{name: "prune", object: "vm/100"}, before: 3, after: 1, prepare: oneMore},
+	"protecting":                  {operation: operation{name: "protect", object: "vm/100/" + first.String(), data: "why"}, after: 1, measure: isProtected},
+	"ending a protection":         {operation: operation{name: "unprotect", object: "vm/100/" + first.String()}, before: 1, prepare: protectFirst, measure: isProtected},
+	"notes on a snapshot":         {operation: operation{name: "notes", object: "vm/100/" + first.String(), data: "new"}, after: 1, measure: hasNotes("vm/100/" + first.String())},
+	"notes on a group":            {operation: operation{name: "notes", object: "vm/100", data: "new"}, after: 1, measure: hasNotes("vm/100")},
+	"taking notes away":           {operation: operation{name: "notes", object: "vm/100"}, before: 1, prepare: noteOnGroup, measure: hasNotes("vm/100")},
+	"a collection":                {operation: operation{name: "collect"}, before: 2, after: 2, garbage: true},
+	"a verification":              {operation: operation{name: "verify"}, before: 2, after: 2},
+	"changing the owner":          {operation: operation{name: "change-owner", object: "vm/100", data: "new@pam"}, after: 1, measure: hasNewOwner},
+	"an encrypted backup":         {operation: operation{name: "encrypted backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3, prepare: encryptFirst},
 }
 
-// between says that a step between before and after is right too: each removed snapshot counts for itself.
+// between says that a step between before and after is right too: each snapshot that is removed or moved counts for itself.
 func (s scenario) between(measured int) bool {
-	return s.name == "prune" && s.after < measured && measured < s.before
+	lowest, highest := min(s.before, s.after), max(s.before, s.after)
+	return (s.name == "prune" || s.name == "merge-group") && lowest < measured && measured < highest
 }
 
 func oneMore(store *testds.Store) { store.Backup("vm/100", third, []byte("third")) }
@@ -284,7 +291,20 @@ func killed(t *testing.T, s scenario, script spec) bool {
 func removeAll(t *testing.T, store *testds.Store, injected fmt.Stringer) {
 	t.Helper()
 	ds := store.Open(datastore.Options{})
-	for info, err := range ds.Groups(t.Context(), backupinfo.Namespace{}) {
+	for ns, err := range ds.Namespaces(t.Context(), backupinfo.Namespace{}, -1) {
+		if err != nil {
+			t.Errorf("%s: %v", injected, err)
+		}
+		removeGroups(t, ds, ns, injected)
+	}
+	if left := store.Snapshots(); len(left) != 0 {
+		t.Errorf("%s: left: %v", injected, left)
+	}
+}
+
+func removeGroups(t *testing.T, ds *datastore.Datastore, ns backupinfo.Namespace, injected fmt.Stringer) {
+	t.Helper()
+	for info, err := range ds.Groups(t.Context(), ns) {
 		if err != nil {
 			t.Errorf("%s: %v", injected, err)
 			continue
@@ -293,9 +313,6 @@ func removeAll(t *testing.T, store *testds.Store, injected fmt.Stringer) {
 		if _, err := ds.RemoveGroup(t.Context(), info.Group, datastore.RemoveGroupOptions{}); err != nil {
 			t.Errorf("%s: removing %s afterwards: %v", injected, info.Group.Dir(), err)
 		}
-	}
-	if left := store.Snapshots(); len(left) != 0 {
-		t.Errorf("%s: left: %v", injected, left)
 	}
 }
 

@@ -29,8 +29,10 @@ import (
 //	L3  a snapshot
 //	L4  a snapshot that serves as base
 //	L5  a snapshot's manifest
+//	L6  the tree of namespaces, and the namespaces that are removed or moved
 
-// manifestWait is how long L5 is waited for at least: who holds it only rewrites one small file.
+// manifestWait is how long L5 and L6 are waited for at least: who holds them only
+// rewrites one small file, or makes or renames one directory.
 const manifestWait = 5 * time.Second
 
 // guards is a set of locks that is had whole or not at all. Closing it releases
@@ -48,6 +50,13 @@ func (g *guards) add(guard io.Closer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.held = append(g.held, guard)
+}
+
+// size is how many locks the set has.
+func (g *guards) size() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.held)
 }
 
 // Close releases every lock of the set.
@@ -112,7 +121,7 @@ func (d *Datastore) acquireAs(ctx context.Context, use pbsrun.Use, wait flock.Wa
 		return nil
 	}
 	err := wait.Do(ctx, try)
-	if errors.Is(err, errManifestBusy) && wait.Timeout < manifestWait {
+	if (errors.Is(err, errManifestBusy) || errors.Is(err, errTreeBusy)) && wait.Timeout < manifestWait {
 		wait.Timeout = manifestWait - wait.Timeout
 		err = wait.Do(ctx, try)
 	}
@@ -121,6 +130,9 @@ func (d *Datastore) acquireAs(ctx context.Context, use pbsrun.Use, wait flock.Wa
 
 // errManifestBusy marks the refusal of L5.
 var errManifestBusy = errors.New("its manifest is being rewritten")
+
+// errTreeBusy marks the refusal of L6 for the tree as a whole.
+var errTreeBusy = errors.New("namespaces are being changed")
 
 // lockStoreShared takes L1 for somebody who adds to the store.
 func lockStoreShared(ctx context.Context, set *guards, chunks *chunkstore.Store) error {
@@ -208,6 +220,46 @@ func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*fl
 		return nil, fmt.Errorf("%w: %w", errManifestBusy, err)
 	}
 	return guard, err
+}
+
+// lockTreeShared takes L6 for somebody who adds a namespace or a group, so that
+// the namespace it is added to is not taken away meanwhile.
+func lockTreeShared(set *guards, root *os.File) error {
+	guard, err := flock.TryShared(flock.Ref{Dir: root, Name: "."})
+	if err != nil {
+		return treeBusy(err)
+	}
+	set.add(guard)
+	return nil
+}
+
+// lockTree takes L6 for somebody who takes a namespace away from its place. The
+// guard may be closed before its set: with the rename the need for it is over.
+func lockTree(set *guards, root *os.File) (*flock.ExclusiveGuard, error) {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: "."})
+	if err != nil {
+		return nil, treeBusy(err)
+	}
+	set.add(guard)
+	return guard, nil
+}
+
+func treeBusy(err error) error {
+	if errors.Is(err, flock.ErrLocked) {
+		return fmt.Errorf("%w: %w", errTreeBusy, err)
+	}
+	return err
+}
+
+// lockNamespace takes L6 of one namespace that is removed or moved: what is
+// dismantled holds its own lock, else somebody would take it for a leftover.
+func lockNamespace(set *guards, root *os.File, ns backupinfo.Namespace) error {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: ns.Dir()})
+	if err != nil {
+		return notFound(err, "namespace", ns.String())
+	}
+	set.add(guard)
+	return nil
 }
 
 // lockStaged locks a directory under its temporary name, before it becomes visible under its real one.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
 // writerMark is a hidden file in a snapshot that is being written by this
@@ -58,22 +58,23 @@ func (w *SnapshotWriter) lockOrMakeGroup(ctx context.Context, set *guards, group
 	return fmt.Errorf("group %q comes and goes: %w", group.Dir(), err)
 }
 
-func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backupinfo.Group, owner backupinfo.AuthID) (*flock.ExclusiveGuard, error) {
-	kind := typeDir(group.Namespace, group.Type)
-	above, err := beneath.OpenDir(w.root, path.Join(".", group.Namespace.Dir()))
-	if err != nil {
+// makeGroup holds L6 for as long as it takes: a namespace that is renamed away in
+// the middle would take the new group along, unseen by the locks of who renames it.
+func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backupinfo.Group, owner backupinfo.AuthID) (guard *flock.ExclusiveGuard, err error) {
+	tree := &guards{}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	if err := lockTreeShared(tree, w.root); err != nil {
 		return nil, err
 	}
-	defer above.Close()
-	if err := w.disk.Mkdir(above, string(group.Type), directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := checkNamespace(w.root, group.Namespace); err != nil {
 		return nil, err
 	}
-	parent, err := beneath.OpenDir(w.root, kind)
+	parent, err := makeTypeDir(w.disk, w.root, group)
 	if err != nil {
 		return nil, err
 	}
 	defer parent.Close()
-	guard, err := w.stage(ctx, set, parent, group.ID, func(dir *os.File) error {
+	guard, err = w.stage(ctx, set, parent, group.ID, func(dir *os.File) error {
 		if err := set.alsoGroup(w.root, group, flock.Exclusive); err != nil {
 			return err
 		}
@@ -83,6 +84,20 @@ func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backu
 		set.holdsGroup = true
 	}
 	return guard, err
+}
+
+// makeTypeDir opens the directory in which a group lies, and makes it if it is
+// not there. The caller holds L6.
+func makeTypeDir(disk *fsop.Disk, root *os.File, group backupinfo.Group) (*os.File, error) {
+	above, err := openNamespace(root, group.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer above.Close()
+	if err := disk.Mkdir(above, string(group.Type), directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return beneath.OpenDir(root, typeDir(group.Namespace, group.Type))
 }
 
 // makeSnapshot makes the snapshot's directory, which appears under its name marked and locked.

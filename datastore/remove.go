@@ -25,8 +25,10 @@ type RemoveOptions struct {
 
 // RemovalReport is what a removal took away and what it kept.
 type RemovalReport struct {
-	Groups    []backupinfo.Group
-	Snapshots []backupinfo.Snapshot
+	// Namespaces are those that were removed, parents first.
+	Namespaces []backupinfo.Namespace
+	Groups     []backupinfo.Group
+	Snapshots  []backupinfo.Snapshot
 	// Protected are the snapshots that stayed because they are protected.
 	Protected []backupinfo.Snapshot
 	// Other are names in a removed group's directory that are no part of a group.

@@ -92,11 +92,16 @@ func lockWholeGroup(ctx context.Context, set *guards, root *os.File, group backu
 			return content, err
 		}
 	}
+	return lockContent(ctx, set, root, group, opts)
+}
+
+// lockContent takes every L3 of a group whose L2 is held.
+func lockContent(ctx context.Context, set *guards, root *os.File, group backupinfo.Group, opts RemoveGroupOptions) (content groupContent, err error) {
 	names, err := groupEntries(root, group)
 	if err != nil {
 		return content, err
 	}
-	if err := enoughDescriptors(len(names) * set.perSnapshot()); err != nil && !opts.Force {
+	if err := enoughDescriptors(set.size() + len(names)*set.perSnapshot()); err != nil && !opts.Force {
 		return content, err
 	}
 	var busy []error
@@ -233,7 +238,7 @@ func enoughDescriptors(locks int) error {
 		return nil
 	}
 	if limit.Max < need {
-		return fmt.Errorf("%d locks of snapshots have to be held at once, which needs %d open files, and the hard limit is %d: raise it (ulimit -Hn)",
+		return fmt.Errorf("%d locks have to be held at once, which needs %d open files, and the hard limit is %d: raise it (ulimit -Hn)",
 			locks, need, limit.Max)
 	}
 	limit.Cur = need
@@ -249,8 +254,8 @@ func removeWholeGroup(ctx context.Context, disk *fsop.Disk, root *os.File, group
 	gone, err := retire(disk, root, parent, group.ID)
 	if gone.taken() {
 		report.Groups = append(report.Groups, group)
-		report.Snapshots = content.snapshots
-		report.Other = content.other
+		report.Snapshots = append(report.Snapshots, content.snapshots...)
+		report.Other = append(report.Other, content.other...)
 	}
 	if err != nil {
 		return notFound(err, "group", group.Dir())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
@@ -23,15 +24,16 @@ var roles = map[string]helperproc.Role{
 	"operate": operate, "contend": contend, "remove with limit": removeWithLimit, "hold record": holdRecord,
 	"history step": historyStep, "list with limit": listWithLimit, "collect as": collectAs, "collect with limit": collectWithLimit,
 	"stand in": standIn, "operate with umask": operateWithUmask,
-	"check as": checkAs,
+	"check as":             checkAs,
+	"namespace with limit": namespaceWithLimit,
 }
 
 // operation is one thing that a process does to a store.
 type operation struct {
 	name   string // see operations
-	object string // a group or a snapshot
+	object string // a group or a snapshot, with "@" and its namespace if that is not the root; or a namespace
 	time   backupinfo.Time
-	data   string // specification of the content that is backed up
+	data   string // specification of the content that is backed up; or a namespace to move to
 	server datastore.ServerPlace
 }
 
@@ -71,6 +73,11 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	if err != nil {
 		return err
 	}
+	return o.on(ctx, store, pipe)
+}
+
+// on does the operation on a store that is open.
+func (o operation) on(ctx context.Context, store *datastore.Datastore, pipe *helperproc.IO) (err error) {
 	switch {
 	case o.name == "repair":
 		return repairAll(ctx, dir, disk)
@@ -80,7 +87,11 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	case o.name == "verify" && o.object == "":
 		return verifyAll(ctx, store, datastore.VerifyOptions{Depth: -1})
 	}
-	object, err := backupinfo.ParseObject(backupinfo.Namespace{}, o.object)
+	if strings.Contains(o.name, "namespace") {
+		return o.onNamespace(ctx, store)
+	}
+	name, ns, _ := strings.Cut(o.object, "@")
+	object, err := backupinfo.ParseObject(namespace(ns), name)
 	if err != nil {
 		return err
 	}
@@ -94,6 +105,8 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 		return verifyAll(ctx, store, datastore.VerifyOptions{Snapshots: []backupinfo.Snapshot{snapshot}})
 	case "remove-snapshot":
 		_, err = store.RemoveSnapshot(ctx, snapshot, datastore.RemoveOptions{})
+	case "move-group", "merge-group":
+		_, err = store.MoveGroup(ctx, object.Group, namespace(o.data), datastore.MoveOptions{Merge: o.name == "merge-group"})
 	case "remove-group":
 		_, err = store.RemoveGroup(ctx, object.Group, datastore.RemoveGroupOptions{})
 	case "prune":
@@ -108,6 +121,30 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 		err = store.ChangeOwner(ctx, object.Group, backupinfo.AuthID(o.data), datastore.ChangeOwnerOptions{})
 	default:
 		err = fmt.Errorf("no operation %q", o.name)
+	}
+	return err
+}
+
+// namespace is one that is known to be valid.
+func namespace(text string) backupinfo.Namespace {
+	ns, err := backupinfo.ParseNamespace(text)
+	if err != nil {
+		panic(err) // a constant of a test
+	}
+	return ns
+}
+
+func (o operation) onNamespace(ctx context.Context, store *datastore.Datastore) (err error) {
+	ns := namespace(o.object)
+	switch o.name {
+	case "create-namespace":
+		err = store.CreateNamespace(ctx, ns, datastore.CreateNamespaceOptions{Parents: true})
+	case "remove-namespace":
+		_, err = store.RemoveNamespace(ctx, ns, datastore.RemoveNamespaceOptions{DeleteGroups: true})
+	case "remove-empty-namespace":
+		_, err = store.RemoveNamespace(ctx, ns, datastore.RemoveNamespaceOptions{})
+	case "move-namespace":
+		_, err = store.MoveNamespace(ctx, ns, namespace(o.data), datastore.MoveNamespaceOptions{})
 	}
 	return err
 }

@@ -79,17 +79,26 @@ func exists(root *os.File, name string) (bool, error) {
 
 // checkNamespace makes sure that a namespace is there. The root always is.
 func checkNamespace(root *os.File, ns backupinfo.Namespace) error {
-	if ns == (backupinfo.Namespace{}) {
+	if ns.IsRoot() {
 		return nil
 	}
-	dir, err := beneath.OpenDir(root, ns.Dir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return &NotFoundError{Kind: "namespace", Name: ns.String()}
-	}
+	dir, err := openNamespace(root, ns)
 	if err != nil {
-		return fmt.Errorf("namespace %q: %w", ns, err)
+		return err
 	}
 	return dir.Close()
+}
+
+// openNamespace opens the directory of a namespace, which is the store's own for the root.
+func openNamespace(root *os.File, ns backupinfo.Namespace) (*os.File, error) {
+	dir, err := beneath.OpenDir(root, path.Join(".", ns.Dir()))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &NotFoundError{Kind: "namespace", Name: ns.String()}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("namespace %q: %w", ns, err)
+	}
+	return dir, nil
 }
 
 // typeDir is the directory of all groups of one type in a namespace, relative to the root.
