@@ -69,6 +69,9 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 
 // run does the operation. One that is "held" says "ready" in the middle and goes on when it gets a line.
 func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *helperproc.IO) error {
+	if o.name == "repair" {
+		return repairAll(ctx, dir, disk)
+	}
 	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk, Server: o.server})
 	if err != nil {
 		return err
@@ -79,8 +82,6 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 // on does the operation on a store that is open.
 func (o operation) on(ctx context.Context, store *datastore.Datastore, pipe *helperproc.IO) (err error) {
 	switch {
-	case o.name == "repair":
-		return repairAll(ctx, dir, disk)
 	case o.name == "collect":
 		_, err = store.Collect(ctx, datastore.CollectOptions{Cutoff: datastore.NoCutoff})
 		return err

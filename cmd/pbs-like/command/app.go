@@ -118,6 +118,7 @@ func (p *program) commands() []*cli.Command {
 		p.verifyCommand(),
 		p.gcCommand(),
 		p.keyCommand(),
+		p.namespaceCommand(),
 		p.statusCommand(),
 		p.sizesCommand(),
 		p.checkCommand(),
@@ -149,10 +150,11 @@ func (p *program) snapshotCommand() *cli.Command {
 func (p *program) groupCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "group",
-		Usage: "the commands for groups, spelled as in proxmox-backup-client",
+		Usage: "the commands for groups, spelled as in proxmox-backup-client, and one to move them",
 		Subcommands: []*cli.Command{
 			p.listCommand("list"),
 			p.removeGroupCommand("forget"),
+			p.moveGroupCommand("move"),
 		},
 	}
 }

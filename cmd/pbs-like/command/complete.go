@@ -155,7 +155,7 @@ func (c *completer) flagValue(ctx context.Context, flag, prefix, word string) co
 	switch flag {
 	case flagDatastore, flagRepository:
 		answer.todo = "dirs"
-	case flagNamespace:
+	case flagNamespace, flagTargetNS:
 		answer.words = c.namespaces(ctx)
 	case "base":
 		answer = c.snapshots(ctx, word)
@@ -197,6 +197,8 @@ func (c *completer) argument(ctx context.Context, word string) completions {
 		return completions{todo: "-", words: c.groups(ctx)}
 	case "SNAPSHOT", "SNAPSHOT...", "SNAPSHOT|GROUP", "SNAPSHOT|GROUP...":
 		return c.snapshots(ctx, word)
+	case "NAMESPACE", "NEW-NAME":
+		return completions{todo: "-", words: c.namespaces(ctx)}
 	case "ARCHIVE":
 		return completions{todo: "-", words: c.archives(ctx)}
 	case "SHELL":

@@ -11,7 +11,7 @@ import (
 )
 
 // errDeclined means that the user said no.
-var errDeclined = errors.New("not confirmed; nothing was removed")
+var errDeclined = errors.New("not confirmed; nothing was changed")
 
 // question decides whether something is destroyed.
 type question struct {
@@ -21,9 +21,14 @@ type question struct {
 
 // newQuestion makes sure that there is a way to get an answer, before any work is done.
 func (p *program) newQuestion(c *cli.Context) (question, error) {
+	return p.newQuestionOf(c, "removed")
+}
+
+// newQuestionOf is newQuestion for what is not removed but moved, or the like.
+func (p *program) newQuestionOf(c *cli.Context, done string) (question, error) {
 	q := question{p: p, answered: c.Bool(flagYes)}
 	if !q.answered && !c.Bool(flagDryRun) && !p.isInteractive() {
-		return q, usageErrorf("nothing is removed without being asked for, and there is no terminal to ask on: use --%s", flagYes)
+		return q, usageErrorf("nothing is %s without being asked for, and there is no terminal to ask on: use --%s", done, flagYes)
 	}
 	return q, nil
 }

@@ -52,6 +52,9 @@ var errPartly = errors.New("done in part")
 // work, with locks that can't be seen. It adds nothing to the message.
 var errPresumablyInUse = errors.New("")
 
+// errUnseenWriter is the same where there is no flag to do it all the same.
+var errUnseenWriter = errors.New("")
+
 // exitCode is the table from errors to exit codes. Where an error is of several
 // classes the first in this list counts: what the caller has to do something
 // about stands above what merely describes.
@@ -69,7 +72,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitLockLost
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, datastore.ErrMaintenance):
+	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, errUnseenWriter), errors.Is(err, datastore.ErrMaintenance):
 		return exitLocked
 	case errors.Is(err, datastore.ErrCorrupt), errors.Is(err, pxar.ErrCorrupt), errors.Is(err, pxar.ErrNoPayload):
 		return exitCorrupt

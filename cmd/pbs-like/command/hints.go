@@ -28,7 +28,11 @@ func hints() []hint {
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
 		{"restore", is(blob.ErrNeedKey), "--" + flagKeyfile + " names its file"},
 		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
-		{"backup", isNoNamespace, "no command makes one yet; mkdir -p DATASTORE/ns/a/ns/b makes the namespace a/b"},
+		{"backup", isNoNamespace, "\"namespace create\" makes it"},
+		{"group move", isNoNamespace, "\"namespace create\" makes it"},
+		{"namespace create", isNoNamespace, "--" + flagParents + " makes it too"},
+		{"namespace remove", is(datastore.ErrNotEmpty), "--" + flagDeleteGroups + " removes them too"},
+		{"group move", is(datastore.ErrExists), "--" + flagMerge + " adds the snapshots to a group that is there, if none has the time of another"},
 		{"", is(unix.ENOSPC), "the disk is full: no room, or no inodes, are left on it"},
 		{"", is(unix.EDQUOT), "a quota is used up"},
 	}

@@ -11,7 +11,6 @@ func commandsToCome() map[string]string {
 		"logout":    noServer,
 		"map":       "mapping images is not there yet",
 		"mount":     "mounting is not there yet; restore writes the whole archive",
-		"namespace": "making and removing namespaces is not there yet; list shows the groups of all",
 		"task":      noServer,
 		"unmap":     "mapping images is not there yet",
 

@@ -9,8 +9,20 @@ import (
 )
 
 func namespaceOf(c *cli.Context) (backupinfo.Namespace, error) {
-	ns, err := backupinfo.ParseNamespace(c.String(flagNamespace))
+	return parseNamespace(c.String(flagNamespace))
+}
+
+func parseNamespace(text string) (backupinfo.Namespace, error) {
+	ns, err := backupinfo.ParseNamespace(trimSlash(text))
 	return ns, asUsage(err)
+}
+
+// namespaceName is a name for people: the root has none of its own.
+func namespaceName(ns backupinfo.Namespace) string {
+	if ns.IsRoot() {
+		return "(root)"
+	}
+	return ns.String()
 }
 
 // groupArg reads an argument as a group.
@@ -49,6 +61,15 @@ func objectArg(c *cli.Context, i int) (backupinfo.Object, error) {
 	}
 	o, err := backupinfo.ParseObject(ns, trimSlash(c.Args().Get(i)))
 	return o, asUsage(err)
+}
+
+// namespaceArg reads an argument as a namespace, which may not be the root.
+func namespaceArg(c *cli.Context, i int) (backupinfo.Namespace, error) {
+	ns, err := parseNamespace(c.Args().Get(i))
+	if err == nil && ns.IsRoot() {
+		err = usageErrorf("the root namespace is always there, and stays")
+	}
+	return ns, err
 }
 
 // trimSlash accepts what completion of a path leaves behind.

@@ -63,7 +63,7 @@ func (r removal) tried(ctx context.Context, ds *datastore.Datastore, dryRun bool
 
 // concludeRemoval prints the report, also after an error: something may be gone already.
 func (p *program) concludeRemoval(format outputFormat, dryRun bool, report datastore.RemovalReport, err error) error {
-	if err != nil && len(report.Snapshots)+len(report.Groups) == 0 {
+	if err != nil && len(report.Snapshots)+len(report.Groups)+len(report.Namespaces) == 0 {
 		return err
 	}
 	if printErr := p.printRemoval(format, dryRun, report); printErr != nil {
@@ -79,16 +79,17 @@ func (p *program) concludeRemoval(format outputFormat, dryRun bool, report datas
 }
 
 type removalJSON struct {
-	DryRun    bool `json:"dry-run,omitempty"`
-	Protected int  `json:"protected-snapshots"`
-	Groups    int  `json:"removed-groups"`
-	Snapshots int  `json:"removed-snapshots"`
+	DryRun     bool `json:"dry-run,omitempty"`
+	Protected  int  `json:"protected-snapshots"`
+	Groups     int  `json:"removed-groups"`
+	Namespaces int  `json:"removed-namespaces,omitempty"`
+	Snapshots  int  `json:"removed-snapshots"`
 }
 
 func (p *program) printRemoval(format outputFormat, dryRun bool, r datastore.RemovalReport) error {
 	if format != formatText {
 		p.progress.finish()
-		return writeJSON(p.out, removalJSON{dryRun, len(r.Protected), len(r.Groups), len(r.Snapshots)}, format == formatJSONPretty)
+		return writeJSON(p.out, removalJSON{dryRun, len(r.Protected), len(r.Groups), len(r.Namespaces), len(r.Snapshots)}, format == formatJSONPretty)
 	}
 	return p.summary(removalLines(dryRun, r)...)
 }
@@ -108,6 +109,9 @@ func removalLines(dryRun bool, r datastore.RemovalReport) []string {
 	for _, g := range r.Groups {
 		lines = append(lines, removed+" group "+withNamespace(g.Namespace, g.String()))
 	}
+	for _, ns := range r.Namespaces {
+		lines = append(lines, removed+" namespace "+ns.String())
+	}
 	for _, s := range r.Protected {
 		lines = append(lines, kept+" protected snapshot "+withNamespace(s.Group.Namespace, s.String()))
 	}
@@ -121,6 +125,9 @@ func counts(r datastore.RemovalReport) string {
 	text := plural(len(r.Snapshots), "snapshot")
 	if len(r.Groups) > 0 {
 		text = plural(len(r.Groups), "group") + ", " + text
+	}
+	if len(r.Namespaces) > 0 {
+		text = plural(len(r.Namespaces), "namespace") + ", " + text
 	}
 	if len(r.Protected) > 0 {
 		text += ", keeping " + plural(len(r.Protected), "protected snapshot")
