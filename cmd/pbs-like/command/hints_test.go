@@ -21,7 +21,7 @@ func TestRefusalsNameTheFlagThatHelps(t *testing.T) {
 		{"restore vm/1 a.img out", datastore.ErrExists, false, "--overwrite"},
 		{"backup a.img:b", datastore.ErrExists, false, ""},
 		{"backup a.img:b", datastore.ErrNotOwner, false, "--owner"},
-		{"backup a.img:b", &datastore.NotFoundError{Kind: "namespace", Name: "a"}, false, "mkdir"},
+		{"backup a.img:b", &datastore.NotFoundError{Kind: "namespace", Name: "a"}, false, "namespace create"},
 		{"backup a.img:b", &datastore.NotFoundError{Kind: "snapshot", Name: "a"}, false, ""},
 		{"list", &datastore.NotFoundError{Kind: "namespace", Name: "a"}, false, ""},
 		{"remove-group vm/1", flock.ErrLocked, false, "--lock-wait"},
