@@ -14,6 +14,7 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
@@ -98,6 +99,28 @@ func TestNamespacesThatComeAndGoAndMoveLoseNothing(t *testing.T) {
 }
 
 func isMoveIntoItself(err error) bool { return strings.Contains(err.Error(), "inside of it") }
+
+// TestABackupThatMakesItsGroupHoldsTheNamespaceInPlace tries to take the namespace
+// away right before the new group is renamed into it, where it would go along unseen.
+func TestABackupThatMakesItsGroupHoldsTheNamespaceInPlace(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	makeNamespaces(store, "a")
+	disk := &fsop.Disk{Before: func(c fsop.Change) error {
+		if c.Op == fsop.OpRename && strings.HasSuffix(c.To, "ns/a/vm/100") {
+			for _, do := range []func(*datastore.Datastore) error{moveNamespace("a", "b"), removeNamespace("a", datastore.RemoveNamespaceOptions{})} {
+				if err := do(store.Open(datastore.Options{})); !errors.Is(err, flock.ErrLocked) {
+					t.Errorf("not refused: %v", err)
+				}
+			}
+		}
+		return nil
+	}}
+	snapshot, err := testds.Backup(t.Context(), store.OpenWith(disk), groupIn("a", "vm/100"), first, []byte("x"))
+	if err != nil || len(store.Finished()) != 1 {
+		t.Errorf("%v, %v", snapshot, err)
+	}
+}
 
 // TestTwoMovesThatCrossLoseNothing moves a group both ways at once, again and again.
 func TestTwoMovesThatCrossLoseNothing(t *testing.T) {
