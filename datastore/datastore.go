@@ -54,7 +54,7 @@ type Datastore struct {
 	id     identity
 	opts   Options
 	server *pbsrun.Server
-	// moveJournal is told of each move before it happens, see announceMove; nil is nobody.
+	// moveJournal is told of each move before it happens; nil is the server's journal, if there is one.
 	moveJournal func(ctx context.Context, indexes []string) error
 }
 

@@ -69,7 +69,7 @@ func (m *move) rename(ctx context.Context, from *os.File, name string, to *os.Fi
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := m.store.announceMove(ctx, m.root, moves...); err != nil {
+	if err := m.announce(ctx, moves...); err != nil {
 		return err
 	}
 	err := m.disk.Rename(from, name, to, newName)

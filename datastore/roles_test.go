@@ -58,7 +58,9 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 		return err
 	}
 	o := operation{name: args[2], object: args[3], time: backupinfo.Time(time), data: args[5]}
-	o.server = datastore.ServerPlace{Etc: args[6], Run: args[7], User: args[8]}
+	if len(args) > 6 {
+		o.server = datastore.ServerPlace{Etc: args[6], Run: args[7], User: args[8]}
+	}
 	if err := o.run(ctx, args[0], script.Disk(), pipe); err != nil {
 		pipe.Say(fmt.Sprintf("error: %q", err.Error()))
 		return nil
