@@ -18,7 +18,7 @@ type relocation struct{ from, to backupinfo.Snapshot }
 func (m *move) announce(ctx context.Context, moves ...relocation) error {
 	journal := m.store.moveJournal
 	if journal == nil {
-		journal = m.locks.announceMove
+		journal = m.store.journalMoves
 	}
 	var indexes []string
 	for _, move := range moves {
