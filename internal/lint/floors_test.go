@@ -45,6 +45,7 @@ var house = map[string]place{
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
 
 	"storelock":          {2, nil, "a lock over a store of four operations, whatever that is"},
+	"storelock/s3store":  {2, []string{"storelock"}, "one kind of store beside it"},
 	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
 
 	"datastore": {3, append([]string{
@@ -70,6 +71,7 @@ var modules = map[string]func(path string) bool{
 	"golang.org/x/sys":                  notValues,
 	"golang.org/x/sync":                 func(string) bool { return true },
 	"github.com/klauspost/compress":     only("blob"),
+	"github.com/minio/minio-go/v7":      only("storelock/s3store"),
 	"github.com/cespare/xxhash/v2":      only("storelock"),
 	"github.com/anishathalye/porcupine": never,
 	"golang.org/x/term":                 isCommand,
@@ -138,7 +140,7 @@ func TestImportsGoDown(t *testing.T) {
 func TestTheTableItselfGoesDown(t *testing.T) {
 	t.Parallel()
 	beside := map[string]bool{ // arrows within a floor
-		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true,
+		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true,
 	}
