@@ -44,7 +44,7 @@ var house = map[string]place{
 
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
 
-	"storelock":          {2, nil, "a lock over a store of four operations, whatever that is"},
+	"storelock":          {2, []string{"internal/fsop"}, "a lock over a store of four operations, whatever that is"},
 	"storelock/s3store":  {2, []string{"storelock"}, "one kind of store beside it"},
 	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
 
