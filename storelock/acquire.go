@@ -50,6 +50,7 @@ type acquisition struct {
 	cleared  []*seen // what was deleted because it was stale
 	looks    int
 	faults   int
+	looked   instant // when the last look began: what looking costs
 	progress instant // when something last changed: how fast it is worth looking again
 
 	broken error // what the store said when it failed last; nil after it worked
@@ -64,7 +65,7 @@ type acquisition struct {
 
 func newAcquisition(cfg *config, self Lock, seed uint64, watched watch, now instant) (*acquisition, request) {
 	m := &acquisition{
-		cfg: cfg, self: self, rng: *rand.NewPCG(seed, 0), began: now, progress: now, watch: watched, stuck: map[string]error{},
+		cfg: cfg, self: self, rng: *rand.NewPCG(seed, 0), began: now, looked: now, progress: now, watch: watched, stuck: map[string]error{},
 		queue: newQueue(self.Instance, cfg, now),
 	}
 	return m, m.look()
@@ -266,7 +267,9 @@ func (m *acquisition) pause(now instant, d time.Duration) request {
 // interval grows with the time for which nothing has changed, so that who waits for
 // hours asks seldom and who waits for milliseconds asks often.
 func (m *acquisition) interval(now instant) time.Duration {
-	least := m.cfg.poll * time.Duration(1+m.queue.ahead)
+	// On a slow store, or a busy machine, looking must not be most of what is done.
+	cost := now.watched(m.looked)
+	least := max(m.cfg.poll, 2*cost) * time.Duration(1+m.queue.ahead)
 	d := min(max(now.watched(m.progress)/16, least), max(time.Second, 2*m.cfg.recheck), m.cfg.ticketStale/4)
 	return d*3/4 + time.Duration(m.random(int64(d/2)))
 }
@@ -276,8 +279,8 @@ func (m *acquisition) pauseFor(d time.Duration) request {
 	return wait(d)
 }
 
-func (m *acquisition) paused(instant) request {
-	m.before = nil
+func (m *acquisition) paused(now instant) request {
+	m.before, m.looked = nil, now
 	return m.look()
 }
 

@@ -65,7 +65,7 @@ func contend(ctx context.Context, args []string, io *helperproc.IO) error {
 	for n := range rounds {
 		exclusive := n%every == 0
 		asked := time.Now()
-		g, err := storelock.Acquire(ctx, s, quick(exclusive))
+		g, err := storelock.Acquire(ctx, s, storelock.Options{Exclusive: exclusive, Timeout: time.Minute})
 		if err != nil {
 			return err
 		}
