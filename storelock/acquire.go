@@ -269,7 +269,7 @@ func (m *acquisition) pause(now instant, d time.Duration) request {
 func (m *acquisition) interval(now instant) time.Duration {
 	// On a slow store, or a busy machine, looking must not be most of what is done.
 	cost := now.watched(m.looked)
-	least := max(m.cfg.poll, 2*cost) * time.Duration(1+m.queue.ahead)
+	least := max(m.cfg.poll, cost) * time.Duration(1+m.queue.ahead)
 	d := min(max(now.watched(m.progress)/16, least), max(time.Second, 2*m.cfg.recheck), m.cfg.ticketStale/4)
 	return d*3/4 + time.Duration(m.random(int64(d/2)))
 }
