@@ -53,7 +53,11 @@ func adoptable(ctx context.Context, path string, opts Options) (err error) {
 	if err := hasParts(root); err != nil {
 		return err
 	}
-	d := &Datastore{path: path, opts: opts}
+	id, err := identityOf(root)
+	if err != nil {
+		return err
+	}
+	d := &Datastore{path: path, id: id, opts: opts, server: opts.Server.server(opts.Disk)}
 	if err := d.changeable(root); err != nil {
 		return err
 	}
