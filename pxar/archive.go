@@ -97,17 +97,25 @@ func (a *Archive) Root() (*Entry, error) {
 // of the text beforehand. Links are not followed. The error is [ErrNotFound],
 // [ErrNotDirectory] or [ErrCorrupt], with the path.
 func (a *Archive) Lookup(name string) (*Entry, error) {
-	e, err := a.Root()
-	for part := range strings.SplitSeq(strings.TrimPrefix(path.Clean("/"+name), "/"), "/") {
-		if err != nil || part == "" {
-			break
+	name = strings.TrimPrefix(path.Clean("/"+name), "/")
+	if name == "" {
+		return a.Root()
+	}
+	var e *Entry
+	var err error
+	dir := a.root // not by its entry, which is at the other end of the archive
+	for part := range strings.SplitSeq(name, "/") {
+		if e != nil {
+			dir, err = a.Dir(e)
 		}
-		var dir *Dir
-		if dir, err = a.Dir(e); err == nil {
+		if err == nil {
 			e, err = dir.Lookup(part)
 		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return e, err
+	return e, nil
 }
 
 // Dir opens a directory.
