@@ -2,6 +2,7 @@ package exclude
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -29,8 +30,8 @@ type List []Pattern
 
 // Match tells what the list says of a path, which begins with a slash, and names a directory or not.
 func (l List) Match(path string, dir bool) Verdict {
-	for i := len(l) - 1; i >= 0; i-- {
-		if p := l[i]; (dir || !p.dirs) && p.glob.match(path, p.anchored) {
+	for _, p := range slices.Backward(l) {
+		if (dir || !p.dirs) && p.glob.match(path, p.anchored) {
 			if p.include {
 				return Include
 			}

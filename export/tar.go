@@ -21,7 +21,7 @@ func (t *tarFormat) close() error { return t.w.Close() }
 
 func (t *tarFormat) entry(e *pxar.Entry, content io.Reader) error {
 	h := tarHeader(e)
-	switch e.Kind { //nolint:exhaustive // hard links come elsewhere
+	switch e.Kind { // hard links come elsewhere
 	case pxar.Directory:
 		h.Typeflag = tar.TypeDir
 		h.Name += "/"

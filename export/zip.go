@@ -23,7 +23,7 @@ func (z *zipFormat) link(*pxar.Entry, *pxar.Entry, uint64) error { return errNoL
 func (z *zipFormat) entry(e *pxar.Entry, content io.Reader) error {
 	h := &zip.FileHeader{Name: tarName(e.Path), Modified: e.ModTime(), Method: zip.Deflate}
 	mode := fs.FileMode(e.Mode & 0o777)
-	switch e.Kind { //nolint:exhaustive // hard links come elsewhere
+	switch e.Kind { // hard links come elsewhere
 	case pxar.Directory:
 		if e.Path == "/" {
 			return nil // there is nothing to call it

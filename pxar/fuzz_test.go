@@ -9,6 +9,7 @@ import (
 )
 
 func addSeeds(f *testing.F) {
+	f.Helper()
 	for name, g := range golden() {
 		if name != "v1-big" && name != "v1-dirs" { // which are large
 			archive, payload := g.load(f)

@@ -21,13 +21,13 @@ import (
 // golden are all archives that the original wrote, by the name of their lists.
 func golden() map[string]goldenArchive {
 	all := map[string]goldenArchive{}
-	for _, name := range strings.Fields("empty types names meta dirs big hardlinks exclude exclude-324 flags crafted") {
+	for name := range strings.FieldsSeq("empty types names meta dirs big hardlinks exclude exclude-324 flags crafted") {
 		all["v1-"+name] = goldenArchive{archive: "v1/" + name + ".pxar.zst"}
 	}
-	for _, name := range strings.Fields("types crafted") {
+	for name := range strings.FieldsSeq("types crafted") {
 		all["split-"+name] = goldenArchive{"split/other/" + name + ".mpxar.zst", "split/other/" + name + ".ppxar.zst"}
 	}
-	for _, name := range strings.Fields("s1 s2 s3 s4") {
+	for name := range strings.FieldsSeq("s1 s2 s3 s4") {
 		all["chain-a-"+name] = goldenArchive{"split/chain-a/" + name + "/root.mpxar", "split/chain-a/" + name + "/root.ppxar.zst"}
 	}
 	return all

@@ -56,7 +56,7 @@ func (t itemType) String() string {
 }
 
 func itemName(t itemType) (name string, ok bool) {
-	switch t {
+	switch t { //nolint:exhaustive // the others are below
 	case itemVersion:
 		return "FORMAT_VERSION", true
 	case itemPrelude:
@@ -94,7 +94,7 @@ func itemName(t itemType) (name string, ok bool) {
 }
 
 func aclItemName(t itemType) (name string, ok bool) {
-	switch t {
+	switch t { //nolint:exhaustive // the others are above
 	case itemACLUser:
 		return "ACL_USER", true
 	case itemACLGroup:
@@ -134,7 +134,7 @@ func (h header) append(b []byte) []byte {
 
 // limit is the largest content that an item may have, before anything is allocated for it.
 func (h header) limit() uint64 {
-	switch h.kind {
+	switch h.kind { //nolint:exhaustive // the others have one limit
 	case itemEntry:
 		return entrySize
 	case itemFilename, itemSymlink:
@@ -155,7 +155,7 @@ func (h header) limit() uint64 {
 
 // fixed tells the size of items that have only one.
 func (h header) fixed() bool {
-	switch h.kind {
+	switch h.kind { //nolint:exhaustive // the others are not
 	case itemDevice, itemACLUser, itemACLGroup, itemACLGroupObj, itemACLDefault, itemDefaultUser, itemDefaultGroup, itemQuota:
 		return true
 	}

@@ -80,7 +80,7 @@ func (r *Reader) preamble() error {
 		return err
 	}
 	if h, err = r.src.peek(); err != nil || h.kind != itemPrelude {
-		return nil // the first entry's reading says what is wrong
+		return nil //nolint:nilerr // the first entry's reading says what is wrong
 	}
 	if err := h.check(); err != nil {
 		return err

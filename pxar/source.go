@@ -139,6 +139,6 @@ func (s *source) move(to uint64) error {
 	}
 	s.left += s.pos - to // wraps both ways
 	s.pos = to
-	s.r.Reset(s.seeker.(io.Reader)) //nolint:errcheck // it was made from a reader
+	s.r.Reset(s.seeker.(io.Reader)) // it was made from a reader
 	return nil
 }

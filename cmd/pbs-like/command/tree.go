@@ -12,7 +12,7 @@ import (
 
 // treeFlags are of all commands that look into an archive.
 func treeFlags(own ...cli.Flag) []cli.Flag {
-	return append([]cli.Flag{namespaceFlag("the `NAMESPACE` of the snapshot")}, append(own, lockWaitFlag())...)
+	return append([]cli.Flag{namespaceFlag("the `NAMESPACE` of the snapshot")}, append(append(own, lockWaitFlag()), keyFlags()...)...)
 }
 
 // withTree calls act with the directory tree that the first two arguments name.
@@ -33,7 +33,11 @@ func (p *program) withTree(c *cli.Context, act func(*datastore.Datastore, *datas
 	if err != nil {
 		return err
 	}
-	r, err := ds.OpenSnapshot(c.Context, snapshot, datastore.ReadOptions{})
+	key, err := p.keyToRead(c, ds, snapshot)
+	if err != nil {
+		return err
+	}
+	r, err := ds.OpenSnapshot(c.Context, snapshot, datastore.ReadOptions{Key: key})
 	if err != nil {
 		return err
 	}
