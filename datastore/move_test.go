@@ -254,7 +254,7 @@ func TestAGroupOnADiskOfItsOwnIsNotMoved(t *testing.T) {
 		},
 		"a mount point": moveNamespace("b", "c"),
 		"removing it": func(ds *datastore.Datastore) error {
-			_, err := ds.RemoveNamespace(context.Background(), namespace("b"), datastore.RemoveNamespaceOptions{DeleteGroups: true})
+			_, err := ds.RemoveNamespace(t.Context(), namespace("b"), datastore.RemoveNamespaceOptions{DeleteGroups: true})
 			return err
 		},
 		"into it": moveNamespace("a", "b/a"),
