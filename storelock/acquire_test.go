@@ -104,8 +104,8 @@ func failAt(t *testing.T, way string, busy bool, n int64) (happened bool) {
 				}
 				return nil
 			}
-			m.Before = func(context.Context, storelocktest.Call) error { return hit(true) }
-			m.After = func(context.Context, storelocktest.Call) error { return hit(false) }
+			m.SetBefore(func(context.Context, storelocktest.Call) error { return hit(true) })
+			m.SetAfter(func(context.Context, storelocktest.Call) error { return hit(false) })
 			g, err := storelock.Acquire(ctx, m, storelock.Options{Exclusive: true, Timeout: 40 * time.Millisecond})
 			over.Store(true)
 			if err == nil {
@@ -147,12 +147,12 @@ func TestAListThatFailsIsNoEmptyList(t *testing.T) {
 		defer g.Close()
 		for fails, want := range map[int]error{2: storelock.ErrTimeout, 3: storelock.ErrFailed} {
 			left := fails
-			m.Before = func(_ context.Context, c storelocktest.Call) error {
+			m.SetBefore(func(_ context.Context, c storelocktest.Call) error {
 				if left--; left >= 0 && c.Op == "list" {
 					return io.ErrUnexpectedEOF
 				}
 				return nil
-			}
+			})
 			if _, err := storelock.Acquire(t.Context(), m, storelock.Options{}); !errors.Is(err, want) {
 				t.Errorf("after %d failures: %v", fails, err)
 			}

@@ -18,12 +18,12 @@ func TestGuardLivesForHoursAndKeepsOthersOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &storelocktest.Memory{}
 		var stores atomic.Int64
-		m.Before = func(_ context.Context, c storelocktest.Call) error {
+		m.SetBefore(func(_ context.Context, c storelocktest.Call) error {
 			if c.Op == "store" {
 				stores.Add(1)
 			}
 			return nil
-		}
+		})
 		g := acquire(t, m, exclusive)
 		time.Sleep(10*time.Hour + time.Minute)
 		if n := stores.Load(); n != 61 {
@@ -112,13 +112,13 @@ func TestLossIsToldBeforeOthersMayTakeOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &storelocktest.Memory{}
 		var broken atomic.Bool
-		m.Before = func(ctx context.Context, _ storelocktest.Call) error {
+		m.SetBefore(func(ctx context.Context, _ storelocktest.Call) error {
 			if broken.Load() {
 				<-ctx.Done() // hangs
 				return ctx.Err()
 			}
 			return nil
-		}
+		})
 		g := acquire(t, m, exclusive)
 		start := time.Now()
 		broken.Store(true)
@@ -154,11 +154,12 @@ func TestOneFailedRefreshCostsNothing(t *testing.T) {
 					}
 					return nil
 				}
-				m.Before, m.After = nil, nil
+				m.SetBefore(nil)
+				m.SetAfter(nil)
 				if after {
-					m.After = hook
+					m.SetAfter(hook)
 				} else {
-					m.Before = hook
+					m.SetBefore(hook)
 				}
 				time.Sleep(15 * time.Minute)
 				synctest.Wait()
@@ -167,7 +168,8 @@ func TestOneFailedRefreshCostsNothing(t *testing.T) {
 				}
 			}
 		}
-		m.Before, m.After = nil, nil
+		m.SetBefore(nil)
+		m.SetAfter(nil)
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
@@ -224,16 +226,16 @@ func TestMigrateHasNoMomentWithoutALock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &storelocktest.Memory{}
 		g := acquire(t, m, exclusive)
-		m.After = func(context.Context, storelocktest.Call) error {
+		m.SetAfter(func(context.Context, storelocktest.Call) error {
 			if len(m.Objects()) == 0 {
 				t.Error("nobody holds it")
 			}
 			return nil
-		}
+		})
 		if err := g.Migrate(t.Context(), storelock.Owner{HostID: "new", PID: 1}); err != nil {
 			t.Fatal(err)
 		}
-		m.After = nil
+		m.SetAfter(nil)
 		infos, err := storelock.List(t.Context(), m, storelock.Options{})
 		if err != nil || len(infos) != 1 || infos[0].HostID != "new+pbs-like" || infos[0].PID != 1 || infos[0].Instance != g.Instance() {
 			t.Errorf("%v, %v", infos, err)

@@ -20,12 +20,27 @@ type Call struct {
 
 // Memory is a store in memory. The zero value is empty and ready for use.
 type Memory struct {
-	// Before, if set, runs before each call, and After after it took effect. What
-	// they return is the call's error. Neither holds the store up.
-	Before, After func(context.Context, Call) error
-
 	mu      sync.Mutex
+	before  Hook
+	after   Hook
 	objects map[string][]byte
+}
+
+// A Hook may fail a call, or hold it up.
+type Hook func(context.Context, Call) error
+
+// SetBefore sets what runs before each call; its error is the call's. nil: nothing.
+func (m *Memory) SetBefore(h Hook) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.before = h
+}
+
+// SetAfter sets what runs after each call that took effect, likewise.
+func (m *Memory) SetAfter(h Hook) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.after = h
 }
 
 // String names the store.
@@ -35,16 +50,19 @@ func (m *Memory) call(ctx context.Context, c Call, effect func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", storelock.ErrNotStored, err)
 	}
-	if m.Before != nil {
-		if err := m.Before(ctx, c); err != nil {
+	m.mu.Lock()
+	before, after := m.before, m.after
+	m.mu.Unlock()
+	if before != nil {
+		if err := before(ctx, c); err != nil {
 			return err
 		}
 	}
 	m.mu.Lock()
 	err := effect()
 	m.mu.Unlock()
-	if m.After != nil && err == nil {
-		err = m.After(ctx, c)
+	if after != nil && err == nil {
+		err = after(ctx, c)
 	}
 	return err
 }
