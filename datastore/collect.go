@@ -3,7 +3,6 @@ package datastore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -79,7 +78,7 @@ type CollectReport struct {
 	DamagedIndexes int
 	// Blocked is what was found because of which nothing was removed: it may hide
 	// references to chunks.
-	Blocked []*EntryError
+	Blocked []Blocker
 }
 
 // Collect removes the chunks that no index refers to any more. It holds the
@@ -90,9 +89,11 @@ type CollectReport struct {
 // Every index anywhere below the store counts, but for hidden names. Nothing is
 // removed before all of them were read and all chunk directories were looked
 // through. A directory or an index that can't be read ends it before that. Where
-// something may hide references (an index without a readable header, or cut off,
-// a symbolic link), all is looked through and nothing is removed; the error is then
-// [ErrCorrupt] and the report names it in Blocked. A store with another one inside,
+// something may hide references (an index without a readable header, cut off, or with
+// other entries than its checksum says, a symbolic link), all is looked through and
+// nothing is removed; the error is then [ErrCorrupt] and the report names it in Blocked.
+// The damaged index of a snapshot that a writer of this package never finished is no
+// such thing: under the lock that writer is dead, and nobody can ever read the snapshot. A store with another one inside,
 // or one that looks like the cache of an object store, is refused.
 //
 // It may be interrupted, or die, at any moment; the next one goes on. After an
@@ -224,16 +225,4 @@ func (c *collection) syncBeside() error {
 		}
 	}
 	return nil
-}
-
-// blocked is the error of a collection that removes nothing.
-func (c *collection) blocked() error {
-	if len(c.report.Blocked) == 0 {
-		return nil
-	}
-	first := c.report.Blocked[0]
-	if n := len(c.report.Blocked); n > 1 {
-		return fmt.Errorf("nothing was removed, because of %w, and of %d more like that: %w", first, n-1, ErrCorrupt)
-	}
-	return fmt.Errorf("nothing was removed, because of %w: %w", first, ErrCorrupt)
 }

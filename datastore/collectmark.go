@@ -46,13 +46,7 @@ func (c *collection) noteHidden(parent, name string, kind fs.FileMode) error {
 }
 
 func (c *collection) noteLink(parent, name string) {
-	c.block(path.Join(parent, name), errors.New("is a symbolic link, which is never followed, and may hide an index"))
-}
-
-func (c *collection) block(name string, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.report.Blocked = append(c.report.Blocked, &EntryError{Path: name, Err: err})
+	c.block(Blocker{Kind: BlockerLink, Path: path.Join(parent, name), Err: errors.New("is a symbolic link, which is never followed, and may hide an index")})
 }
 
 // markIndex has the chunks of one index marked. It is opened here, where the
@@ -67,7 +61,7 @@ func (c *collection) markIndex(ctx context.Context, dir *os.File, parent, name s
 		}
 		return nil
 	case errors.Is(err, beneath.ErrNotRegular):
-		c.block(full, err)
+		c.block(Blocker{Kind: BlockerWrongType, Path: full, Err: err})
 		return nil
 	case err != nil:
 		return err
@@ -85,25 +79,11 @@ func indexKindOf(name string) index.Kind {
 
 // noteUnexpected reports an index where none belongs, once.
 func (c *collection) noteUnexpected(dir, full string) {
-	if isSnapshotDir(dir) {
+	if _, err := backupinfo.ParseSnapshotDir(dir); err == nil {
 		return
 	}
 	if len(c.report.Unexpected) < maxUnexpected {
 		c.report.Unexpected = append(c.report.Unexpected, full)
 		c.Datastore.opts.Events.notice(full, "index in an unexpected place: what it refers to is kept", nil)
 	}
-}
-
-// isSnapshotDir tells by its path whether a directory is that of a snapshot, in
-// whatever depth of namespaces.
-func isSnapshotDir(dir string) bool {
-	parts := strings.Split(dir, "/")
-	for len(parts) > 3 && parts[0] == "ns" {
-		parts = parts[2:]
-	}
-	if len(parts) != 3 {
-		return false
-	}
-	_, err := backupinfo.ParseGroup(backupinfo.Namespace{}, parts[0]+"/"+parts[1])
-	return err == nil && backupinfo.MatchTime(parts[2])
 }

@@ -2,11 +2,14 @@ package datastore
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync"
 
+	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/index"
 )
 
@@ -74,37 +77,51 @@ func (r *indexReaders) run() {
 }
 
 // markDigests marks every whole entry, whatever checksum and offsets are. An index
-// without a header may have named anything, and one that was cut off may have named more.
+// without a header may have named anything, and one that was cut off may have named
+// more: also one that ends between two entries, which only its checksum tells.
 func (c *collection) markDigests(ctx context.Context, x openIndex, to *markWriter) error {
 	defer x.file.Close()
 	stat, err := x.file.Stat()
 	if err != nil {
 		return err
 	}
+	hash := sha256.New()
 	for entries, err := range index.DigestBlocks(ctx, x.file, stat.Size(), x.kind) {
 		if errors.Is(err, index.ErrCorrupt) {
-			c.block(x.path, err)
-			return nil
+			return c.damaged(x.path, err)
 		}
 		if err != nil {
 			return err
 		}
+		hash.Write(entries.Bytes())
 		for i := range entries.Len() {
 			to.add(entries.Digest(i))
 		}
 	}
 	size := uint64(0)
 	described, err := index.Open(x.file, stat.Size(), x.kind)
-	switch {
-	case err == nil:
+	if err == nil {
 		size = described.Size()
-	case errors.Is(err, index.ErrCorrupt):
-		c.block(x.path, err)
-	default:
-		return err
+		err = c.compareEntries(x.path, described.Checksum(), digest.Digest(hash.Sum(nil)))
+	}
+	if errors.Is(err, index.ErrCorrupt) {
+		err = c.damaged(x.path, err)
 	}
 	c.counted(size)
-	return nil
+	return err
+}
+
+// compareEntries compares the entries of an index with its header. Where only the
+// checksum in the header is wrong, as the manifest shows, nothing is lost.
+func (c *collection) compareEntries(name string, header, entries digest.Digest) error {
+	if header == entries {
+		return nil
+	}
+	if c.manifestHas(name, entries) {
+		c.Datastore.opts.Events.notice(name, "index with another checksum in its header than in the manifest, which is the right one", nil)
+		return nil
+	}
+	return fmt.Errorf("its entries are not those that it was written with: cut off, or changed: %w", index.ErrCorrupt)
 }
 
 // counted adds an index that was read to the figures.

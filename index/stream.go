@@ -73,6 +73,10 @@ func (e Entries) Len() int { return len(e.b) / e.size }
 // Digest returns the digest of one of them.
 func (e Entries) Digest(i int) digest.Digest { return digest.Digest(e.b[(i+1)*e.size-digest.Size:]) }
 
+// Bytes returns the entries as they are in the file. The checksum of an index is the
+// SHA-256 of all of them, one piece after the other.
+func (e Entries) Bytes() []byte { return e.b }
+
 // DigestBlocks is [Digests] in pieces, for those who have millions to go through.
 func DigestBlocks(ctx context.Context, r io.ReaderAt, fileSize int64, kind Kind) iter.Seq2[Entries, error] {
 	return func(yield func(Entries, error) bool) {

@@ -92,8 +92,8 @@ func (p *program) printCollection(format outputFormat, dryRun bool, r datastore.
 		p.progress.finish()
 		return writeJSON(p.out, newCollectionJSON(r), format == formatJSONPretty)
 	}
-	for _, entry := range r.Blocked {
-		p.log.Warn().Msg(entry.Error())
+	for _, b := range r.Blocked {
+		p.log.Warn().Msg(b.Error() + " (" + blockerAdvice(b) + ")")
 	}
 	for _, x := range r.Damaged {
 		p.log.Warn().Msg(fmt.Sprintf("%s: %s lost%s", x.Path, plural(x.Lost, "chunk"), badOf(x)))

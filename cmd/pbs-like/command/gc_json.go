@@ -16,6 +16,7 @@ type collectionJSON struct {
 	RemovedBad       int                `json:"removed-bad"`
 	StillBad         int                `json:"still-bad"`
 	Blocked          []string           `json:"blocked"`
+	BlockedBy        []blockerJSON      `json:"blocked-by"`      // the same, with what can be done
 	Damaged          []damagedIndexJSON `json:"damaged-indexes"` // the first ones
 	DamagedIndexes   int                `json:"damaged-index-count"`
 	Empty            int                `json:"empty-chunks"`
@@ -25,6 +26,14 @@ type collectionJSON struct {
 	RemovedLeftovers int                `json:"removed-leftovers"`
 	RemovedTemp      int                `json:"removed-temp"`
 	Unexpected       []string           `json:"unexpected"`
+}
+
+// blockerJSON is something because of which nothing was removed.
+type blockerJSON struct {
+	Advice string                `json:"advice"`
+	Class  datastore.BlockerKind `json:"class"`
+	Error  string                `json:"error"`
+	Path   string                `json:"path"`
 }
 
 // damagedIndexJSON is an index that names chunks which are lost.
@@ -41,7 +50,7 @@ func newCollectionJSON(r datastore.CollectReport) collectionJSON {
 		RemovedBad: r.RemovedBad, StillBad: r.StillBad, Empty: r.Empty, Missing: r.Missing,
 		RemovedLeftovers: r.RemovedLeftovers, RemovedTemp: r.RemovedTemp,
 		Damaged: []damagedIndexJSON{}, DamagedIndexes: r.DamagedIndexes,
-		Blocked: []string{}, Unexpected: append([]string{}, r.Unexpected...),
+		Blocked: []string{}, BlockedBy: []blockerJSON{}, Unexpected: append([]string{}, r.Unexpected...),
 	}
 	if r.PendingChunks > 0 && !r.PendingUntil.IsZero() {
 		out.PendingFrom, out.PendingUntil = r.PendingFrom.Unix(), r.PendingUntil.Unix()
@@ -49,8 +58,9 @@ func newCollectionJSON(r datastore.CollectReport) collectionJSON {
 	for _, x := range r.Damaged {
 		out.Damaged = append(out.Damaged, damagedIndexJSON{Bad: x.Bad, Lost: x.Lost, Path: x.Path})
 	}
-	for _, entry := range r.Blocked {
-		out.Blocked = append(out.Blocked, entry.Error())
+	for _, b := range r.Blocked {
+		out.Blocked = append(out.Blocked, b.Error())
+		out.BlockedBy = append(out.BlockedBy, blockerJSON{Advice: blockerAdvice(b), Class: b.Kind, Error: b.Err.Error(), Path: b.Path})
 	}
 	return out
 }

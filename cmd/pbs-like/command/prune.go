@@ -132,6 +132,9 @@ func (p *program) prune(c *cli.Context) error {
 		}
 	}
 	run := pruneAll(c.Context, ds, groups, opts)
+	if len(run.reports) == 0 && len(run.failed) > 0 {
+		return unread.result(p.concludePrune(c.Context, run))
+	}
 	if err := view.print(run.reports, question.answered || opts.DryRun); err != nil {
 		return err
 	}
@@ -200,10 +203,13 @@ func (r pruneRun) count(outcome datastore.PruneOutcome) int {
 func pruneAll(ctx context.Context, ds *datastore.Datastore, groups []backupinfo.Group, opts datastore.PruneOptions) (run pruneRun) {
 	for _, group := range groups {
 		report, err := ds.Prune(ctx, group, opts)
-		if len(groups) > 1 && errors.Is(err, datastore.ErrNotFound) && len(report.Snapshots) == 0 {
+		nothing := err != nil && len(report.Snapshots) == 0 // then there is nothing to show of it
+		if nothing && len(groups) > 1 && errors.Is(err, datastore.ErrNotFound) {
 			continue
 		}
-		run.reports = append(run.reports, report)
+		if !nothing {
+			run.reports = append(run.reports, report)
+		}
 		if err != nil {
 			run.failed = append(run.failed, err)
 		}
