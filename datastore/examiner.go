@@ -3,6 +3,8 @@ package datastore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime"
@@ -23,10 +25,15 @@ const (
 )
 
 // examiner reads chunks and proves them, each one once in its life.
+//
+// What an index says of a chunk's size is part of what is proven: an index with a
+// wrong one must neither pass for what another index found, nor spoil it. So what
+// is remembered goes by digest and size, see remembered.
 type examiner struct {
 	store   *chunkstore.Store
 	rename  bool // put damaged ones aside
 	loaders []*chunkstore.Loader
+	secret  uint64 // nobody can choose a digest that is remembered like another one of another size
 	visited *marks
 	stop    func() bool // the time is up
 	sample  sample
@@ -50,11 +57,21 @@ type job struct {
 
 func newExaminer(store *chunkstore.Store, rename bool) *examiner {
 	e := &examiner{store: store, rename: rename, visited: newMarks(), lost: newMarks(), unread: newMarks(), reasons: map[digest.Digest]error{}}
+	var secret [8]byte
+	_, _ = rand.Read(secret[:]) // never fails
+	e.secret = binary.BigEndian.Uint64(secret[:])
 	// One more than there are cores: somebody always waits for the disk.
 	for range runtime.GOMAXPROCS(0) + 1 {
 		e.loaders = append(e.loaders, store.NewLoader())
 	}
 	return e
+}
+
+// remembered is the name under which a chunk of this size is remembered.
+func (e *examiner) remembered(d digest.Digest, size uint64) digest.Digest {
+	half := d[digest.Size/4 : digest.Size/2] // marks know the first half of a digest
+	binary.BigEndian.PutUint64(half, binary.BigEndian.Uint64(half)^mix(size^e.secret))
+	return d
 }
 
 // Close gives the memory back.
@@ -150,6 +167,7 @@ func (e *examiner) suspect(loader *chunkstore.Loader, j job, first error) (renam
 func (e *examiner) note(j job, err error) {
 	e.chunks++
 	e.bytes += uint64(j.size)
+	name := e.remembered(j.digest, uint64(j.size))
 	switch {
 	case err == nil:
 		return
@@ -157,11 +175,11 @@ func (e *examiner) note(j job, err error) {
 		e.encrypted++
 		return
 	case errors.Is(err, chunkstore.ErrCorrupt), errors.Is(err, chunkstore.ErrMissing), errors.Is(err, blob.ErrWrongKey):
-		e.lost.add(j.digest)
+		e.lost.add(name)
 	default:
-		e.unread.add(j.digest)
+		e.unread.add(name)
 	}
 	if len(e.reasons) < maxReasons {
-		e.reasons[j.digest] = err
+		e.reasons[name] = err
 	}
 }

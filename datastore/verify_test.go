@@ -2,6 +2,7 @@ package datastore_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -439,4 +440,47 @@ func TestASnapshotThatSomebodyRemovesIsPassedOver(t *testing.T) {
 	if err != nil || report.Verdicts[datastore.VerdictOK] != 1 || report.Verdicts[datastore.VerdictVanished] != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
+}
+
+// TestWhatOneIndexSaysOfAChunksSizeSaysNothingOfAnothers lets two snapshots share a
+// chunk, of which one claims a byte less: that one can't be restored, the other one can.
+func TestWhatOneIndexSaysOfAChunksSizeSaysNothingOfAnothers(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []int{0, 1} { // the first that is verified, and the last
+		store := testds.New(t)
+		store.Damaged = true
+		data := image(t, "xs64:1:4M")
+		snapshots := []backupinfo.Snapshot{store.Backup("vm/100", first, data), store.Backup("vm/200", first, data)}
+		shorten(t, store, snapshots[wrong])
+		for _, opts := range []datastore.VerifyOptions{{Depth: -1, DryRun: true}, allSnapshots} {
+			_, verdicts := verify(t, store, opts)
+			for i, v := range verdicts {
+				want := datastore.VerdictOK
+				if i == wrong {
+					want = datastore.VerdictFailed
+				}
+				if v.Snapshot != snapshots[i] || v.Verdict != want {
+					t.Errorf("%d is wrong: %+v", wrong, v)
+				}
+			}
+		}
+	}
+}
+
+// shorten makes index and manifest of a snapshot of 4 MiB say that it has a byte less.
+func shorten(t *testing.T, store *testds.Store, snapshot backupinfo.Snapshot) {
+	t.Helper()
+	name := filepath.Join(store.Dir, snapshot.Dir(), "disk.img.fidx")
+	index, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sizeField = 64
+	binary.LittleEndian.PutUint64(index[sizeField:], 4<<20-1)
+	if err := os.WriteFile(name, index, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rewriteManifest(t, store, snapshot, func(text []byte) []byte {
+		return bytes.Replace(text, []byte(`"size": 4194304`), []byte(`"size": 4194303`), 1)
+	})
 }

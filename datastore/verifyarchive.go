@@ -155,7 +155,7 @@ func (e *examiner) chunksOf(ctx context.Context, x *index.Reader, step func(byte
 			step(chunk.Size())
 			continue
 		}
-		if !e.visited.add(chunk.Digest) {
+		if !e.visited.add(e.remembered(chunk.Digest, chunk.Size())) {
 			step(chunk.Size())
 			continue
 		}
@@ -179,17 +179,18 @@ func (e *examiner) listDamage(ctx context.Context, x *index.Reader, verdict *Arc
 		if err != nil {
 			return err
 		}
-		lost := e.lost.has(chunk.Digest)
+		name := e.remembered(chunk.Digest, chunk.Size())
+		lost := e.lost.has(name)
 		switch {
 		case lost:
 			verdict.Lost++
-		case e.unread.has(chunk.Digest):
+		case e.unread.has(name):
 			verdict.Unread++
 		default:
 			continue
 		}
 		if len(verdict.Damaged) < maxDamaged {
-			verdict.Damaged = append(verdict.Damaged, DamagedChunk{chunk.Digest, chunk.Start, chunk.End, lost, e.reasons[chunk.Digest]})
+			verdict.Damaged = append(verdict.Damaged, DamagedChunk{chunk.Digest, chunk.Start, chunk.End, lost, e.reasons[name]})
 		}
 	}
 	verdict.Damaged = slices.Clip(verdict.Damaged)
