@@ -32,6 +32,7 @@ const (
 type examiner struct {
 	store   *chunkstore.Store
 	rename  bool // put damaged ones aside
+	sealed  bool // encrypted ones are what is expected, and can't be proven
 	loaders []*chunkstore.Loader
 	secret  uint64 // nobody can choose a digest that is remembered like another one of another size
 	visited *marks
@@ -133,8 +134,12 @@ func (e *examiner) one(loader *chunkstore.Loader, j job, step func(bytes uint64)
 		_, err = loader.Load(j.digest, j.size)
 	}
 	renamed := ""
-	if errors.Is(err, chunkstore.ErrCorrupt) {
+	switch {
+	case errors.Is(err, chunkstore.ErrCorrupt):
 		renamed, err = e.suspect(loader, j, err)
+	case errors.Is(err, blob.ErrNeedKey) && !e.sealed:
+		// Not put aside: it may be whole. A backup that needs the chunk replaces it.
+		err = fmt.Errorf("it is encrypted, and its archive is not: %w: %w", chunkstore.ErrCorrupt, err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -171,7 +176,7 @@ func (e *examiner) note(j job, err error) {
 	switch {
 	case err == nil:
 		return
-	case errors.Is(err, blob.ErrNeedKey):
+	case e.sealed && errors.Is(err, blob.ErrNeedKey):
 		e.encrypted++
 		return
 	case errors.Is(err, chunkstore.ErrCorrupt), errors.Is(err, chunkstore.ErrMissing), errors.Is(err, blob.ErrWrongKey):

@@ -139,3 +139,35 @@ func TestACopyOfTheKeyGoesAlong(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAnEncryptedChunkInAnArchiveThatIsNotEncryptedIsDamage: nobody can read it as what it is named.
+func TestAnEncryptedChunkInAnArchiveThatIsNotEncryptedIsDamage(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true
+	ds, data := store.Open(datastore.Options{}), image(t, "xs64:1:3M")
+	plain := store.Backup("vm/100", first, data)
+	chunk := theChunk(t, store)
+	key := testKey(t, 1)
+	backUpWith(t, ds, store.Group("vm/200"), datastore.BackupOptions{Time: first, Key: key}, data)
+	for _, other := range allChunks(t, store) {
+		if other != chunk {
+			put(t, chunk, string(readFile(t, other)))
+		}
+	}
+	for _, opts := range []datastore.VerifyOptions{{Depth: -1, DryRun: true}, {Depth: -1, DryRun: true, Key: key}, {Depth: -1}} {
+		_, verdicts := verify(t, store, opts)
+		for _, v := range verdicts {
+			if (v.Verdict == datastore.VerdictFailed) != (v.Snapshot == plain) {
+				t.Errorf("%+v", v)
+			}
+		}
+	}
+	again := store.Backup("vm/100", second, data)
+	if !bytes.Equal(store.Restore(again, "disk.img"), data) {
+		t.Error("the next backup has not stored it anew")
+	}
+	if report, _ := verify(t, store, allSnapshots); report.Verdicts[datastore.VerdictOK] != 3 || report.Encrypted == 0 {
+		t.Errorf("%+v", report)
+	}
+}

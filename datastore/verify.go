@@ -155,7 +155,7 @@ func (d *Datastore) Verify(ctx context.Context, opts VerifyOptions) (report Veri
 	}
 	v := newVerification(d, opts, disk, chunks, keyed)
 	err = v.run(ctx)
-	return v.report, errors.Join(err, v.plain.Close(), v.keyed.Close(), chunks.Close(), keyed.Close())
+	return v.report, errors.Join(err, v.plain.Close(), v.sealed.Close(), v.keyed.Close(), chunks.Close(), keyed.Close())
 }
 
 // verification is one run of Verify.
@@ -166,29 +166,39 @@ type verification struct {
 	now    func() time.Time
 	start  time.Time
 	report VerifyReport
-	// plain has no key, and keyed has one, for snapshots that were made with it. They
-	// share no results: what passes without the key is not proven.
-	plain, keyed *examiner
+	// plain is for archives that are not encrypted, and the others for those that are:
+	// sealed has no key, and keyed has one, for snapshots that were made with it. They
+	// share no results: what passes without the key is not proven, and in an archive that
+	// is not encrypted it is damage.
+	plain, sealed, keyed *examiner
 }
 
 func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks, keyed *chunkstore.Store) *verification {
-	v := &verification{Datastore: d, opts: opts, disk: disk, now: opts.Now, plain: newExaminer(chunks, !opts.DryRun), keyed: newExaminer(keyed, !opts.DryRun)}
+	v := &verification{Datastore: d, opts: opts, disk: disk, now: opts.Now}
+	v.plain, v.sealed, v.keyed = newExaminer(chunks, !opts.DryRun), newExaminer(chunks, !opts.DryRun), newExaminer(keyed, !opts.DryRun)
+	v.sealed.sealed = true
 	if v.now == nil {
 		v.now = time.Now
 	}
 	v.start = v.now()
-	for _, e := range []*examiner{v.plain, v.keyed} {
+	for _, e := range v.examiners() {
 		e.stop, e.sample = v.timeUp, newSample(opts)
 	}
 	v.report = VerifyReport{UPID: d.newUPID(taskVerify, v.start), Verdicts: map[Verdict]int{}}
 	return v
 }
 
+func (v *verification) examiners() []*examiner { return []*examiner{v.plain, v.sealed, v.keyed} }
+
 func (v *verification) run(ctx context.Context) error {
 	defer func() {
 		v.report.Duration = v.now().Sub(v.start)
-		v.report.Chunks, v.report.Encrypted = v.plain.chunks+v.keyed.chunks, v.plain.encrypted
-		v.report.Bytes, v.report.Renamed = v.plain.bytes+v.keyed.bytes, slices.Concat(v.plain.renamed, v.keyed.renamed)
+		for _, e := range v.examiners() {
+			v.report.Chunks += e.chunks
+			v.report.Encrypted += e.encrypted
+			v.report.Bytes += e.bytes
+			v.report.Renamed = append(v.report.Renamed, e.renamed...)
+		}
 	}()
 	list, err := v.candidates(ctx)
 	if err != nil {

@@ -25,12 +25,20 @@ func (v *verification) authenticate(reader *SnapshotReader, verdict *SnapshotVer
 	}
 }
 
-// examinerFor gives the examiner for an archive, and lets the other one go without its buffers meanwhile.
+// examinerFor gives the examiner for an archive, and lets the other ones go without their buffers meanwhile.
 func (v *verification) examinerFor(reader *SnapshotReader, file backupinfo.File) *examiner {
-	use, other := v.plain, v.keyed
-	if reader.key != nil && file.CryptMode == backupinfo.CryptEncrypt {
-		use, other = other, use
+	use := v.plain
+	switch {
+	case file.CryptMode != backupinfo.CryptEncrypt:
+	case reader.key != nil:
+		use = v.keyed
+	default:
+		use = v.sealed
 	}
-	other.rest()
+	for _, e := range v.examiners() {
+		if e != use {
+			e.rest()
+		}
+	}
 	return use
 }

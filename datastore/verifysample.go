@@ -17,7 +17,12 @@ func (v *verification) timeUp() bool {
 }
 
 // skipped counts what the sample left out so far.
-func (v *verification) skipped() int { return v.plain.skipped + v.keyed.skipped }
+func (v *verification) skipped() (n int) {
+	for _, e := range v.examiners() {
+		n += e.skipped
+	}
+	return n
+}
 
 // sample chooses chunks. Whether one is chosen depends on its digest and the seed
 // alone, so that a chunk that several snapshots share is chosen for all or for none.
