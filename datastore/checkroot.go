@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 
@@ -20,6 +21,17 @@ func (c *checker) checkOutside() {
 		c.unchecked(".", err)
 	case outer != "":
 		c.found(FindingNested, ".", "is inside of the datastore "+quoted(outer), nil)
+	}
+	mounts, err := c.readMountPoints(c.root)
+	if err == nil {
+		err = c.allMounted(c.root, mounts, nil)
+	}
+	if unmounted, ok := errors.AsType[*UnmountedError](err); ok {
+		for _, name := range unmounted.Paths {
+			c.unchecked(name, fmt.Errorf("a file system belongs there: %w", ErrNotMounted))
+		}
+	} else if err != nil {
+		c.unchecked(mountsName, err)
 	}
 }
 
@@ -47,7 +59,9 @@ func (c *checker) rootEntry(ctx context.Context, e entry) {
 		c.file(e)
 	case e.name == statusName:
 		c.status(e)
-	case strings.HasPrefix(e.name, statusName+".tmp_"):
+	case e.name == mountsName:
+		c.file(e) // what is in it checkOutside reads
+	case strings.HasPrefix(e.name, statusName+".tmp_"), strings.HasPrefix(e.name, mountsName+".tmp_"):
 		c.tempFile(e, c.removeUnder(ctx, e, nil)) // a collection has the lock that we have
 	case e.name == leftoverDir:
 		if c.directory(e, directoryMode) {

@@ -36,6 +36,9 @@ type CollectOptions struct {
 	// Touch sets the time of access of every chunk in use to now. It is for stores
 	// that are collected by somebody who relies on it as well.
 	Touch bool
+	// ForgetMounts are directories, relative to the store, that are no mount points any
+	// more, or for this once: that nothing is mounted there stops nothing.
+	ForgetMounts []string
 	// Now tells the time; nil is the clock.
 	Now func() time.Time
 }
@@ -96,6 +99,11 @@ type CollectReport struct {
 // such thing: under the lock that writer is dead, and nobody can ever read the snapshot. A store with another one inside,
 // or one that looks like the cache of an object store, is refused.
 //
+// What is on a file system that is not mounted now can't be seen. Where one belongs at
+// the root or below it, as /etc/fstab says or as the last collection found, and isn't
+// there, nothing is looked at: a [*UnmountedError]. The mount points are remembered in
+// the hidden file .pbs-like-mounts.
+//
 // It may be interrupted, or die, at any moment; the next one goes on. After an
 // error the report tells what was done so far.
 func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report CollectReport, err error) {
@@ -141,6 +149,7 @@ type collection struct {
 	beside    []string // directories with leftovers in them
 	temporary []string // files that were left in the middle of a rewrite
 	leftovers int      // that are to go
+	mounts    mountPoints
 	plan      sweepPlan
 	pending   pendingChunks
 	removed   sweepTotals
@@ -170,7 +179,7 @@ func (c *collection) run(ctx context.Context) error {
 
 // lookThrough finds out all that there is to know, and changes nothing but times of access, where asked to.
 func (c *collection) lookThrough(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{c.markAll, c.survey, c.surveyLeftovers, c.traceDamage} {
+	for _, step := range []func(context.Context) error{c.checkMounts, c.markAll, c.survey, c.surveyLeftovers, c.traceDamage} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -203,6 +212,11 @@ func (c *collection) clear(ctx context.Context) error {
 	if err := c.syncBeside(); err != nil {
 		return err
 	}
+	// What was unmounted since it was looked for may have been passed over.
+	if err := c.checkMounts(ctx); err != nil {
+		return err
+	}
+	c.rememberMounts()
 	if err := c.sweepChunks(ctx); err != nil {
 		return err
 	}

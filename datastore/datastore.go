@@ -40,6 +40,8 @@ type Options struct {
 	ServerStopped bool
 	// Server says where that server has its things.
 	Server ServerPlace
+	// Fstab is the file that lists what belongs mounted where, see fstab(5); "" is /etc/fstab.
+	Fstab string
 	// Events tell what goes on.
 	Events Events
 	// Disk performs every change; nil is the operating system. Tests make single operations fail with it.

@@ -78,6 +78,23 @@ func (e *EntryError) Error() string { return fmt.Sprintf("%q: %v", e.Path, e.Err
 // Unwrap gives the cause.
 func (e *EntryError) Unwrap() error { return e.Err }
 
+// UnmountedError names directories of a store on which a file system belongs that is
+// not mounted now: what is in it can't be seen. It unwraps to [ErrNotMounted].
+type UnmountedError struct {
+	// Paths are relative to the store's root; "." is the root itself.
+	Paths []string
+	// Store is the path of the store.
+	Store string
+}
+
+func (e *UnmountedError) Error() string {
+	return fmt.Sprintf("in the datastore %q a file system belongs on %q that is not mounted now, and whose snapshots need chunks that would be removed; mount it",
+		e.Store, e.Paths)
+}
+
+// Unwrap gives [ErrNotMounted].
+func (e *UnmountedError) Unwrap() error { return ErrNotMounted }
+
 // ProtectedError names the protected snapshots that stand in the way. It unwraps to [ErrProtected].
 type ProtectedError struct {
 	Snapshots []string

@@ -102,7 +102,7 @@ func (c *collection) removeOldStatus() error {
 		return err
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, statusName+".tmp_") {
+		if strings.HasPrefix(name, statusName+".tmp_") || strings.HasPrefix(name, mountsName+".tmp_") {
 			if err := c.disk.Remove(dir, name); err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package datastore
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,23 +99,4 @@ func relative(parent, name string) (string, bool) {
 	}
 	rest, found := strings.CutPrefix(name, parent)
 	return strings.TrimPrefix(rest, "/"), found && parent != "" && (rest == "" || rest[0] == '/')
-}
-
-func readMounts(name string) ([]mount, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	// Spaces and the like are written as three octal digits.
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	var mounts []mount
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) >= 5 {
-			mounts = append(mounts, mount{device: fields[2], root: unescape.Replace(fields[3]), point: unescape.Replace(fields[4])})
-		}
-	}
-	return mounts, lines.Err()
 }

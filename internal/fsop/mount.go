@@ -13,6 +13,18 @@ type mount struct {
 	major, minor uint32
 }
 
+// SameMount tells whether two directories are in the same mount. Of a directory and
+// the one above it: false means that something is mounted there. Before Linux 5.8 it
+// does not see the bind mount of a directory in the same file system.
+func SameMount(a, b *os.File) (bool, error) {
+	first, err := mountOf(a)
+	if err != nil {
+		return false, err
+	}
+	second, err := mountOf(b)
+	return err == nil && first == second, err
+}
+
 // mountOf asks for the mount's number, which also tells a bind mount of the
 // same file system from a plain directory, and does not mistake a btrfs
 // subvolume (a device number of its own, but no mount) for one. Linux before

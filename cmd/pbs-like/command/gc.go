@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
@@ -19,12 +20,17 @@ func (p *program) gcCommand() *cli.Command {
 		Usage:   "remove the data that no snapshot needs any more",
 		Description: "Removes the chunks that no index refers to, once they have been left alone for the cut-off, and what\n" +
 			"crashed operations left. It is refused while a backup runs anywhere on this host, and none starts\n" +
-			"while it runs; restores and removals go on. Where an index or a directory can't be read, nothing is\n" +
-			"removed. It may be interrupted at any moment.",
+			"while it runs; restores and removals go on. Where an index or a directory can't be read, or a file\n" +
+			"system is not mounted that belongs below the datastore, nothing is removed. It may be interrupted at\n" +
+			"any moment.",
 		Flags: []cli.Flag{
 			&cli.DurationFlag{
 				Name: flagCutoff, Value: datastore.DefaultCutoff, DefaultText: "24h5m",
 				Usage: "keep unreferenced data that was used within the last `DURATION`: a backup that was interrupted can use it again. 0 keeps none",
+			},
+			&cli.StringSliceFlag{
+				Name:  flagForgetMount,
+				Usage: "go on although nothing is mounted on `DIR` below the datastore, as it was at the last collection, or should be; its snapshots lose their data",
 			},
 			&cli.BoolFlag{
 				DisableDefaultText: true, Name: "touch",
@@ -39,7 +45,10 @@ func (p *program) gcCommand() *cli.Command {
 	}
 }
 
-const flagCutoff = "cutoff"
+const (
+	flagCutoff      = "cutoff"
+	flagForgetMount = "forget-mount"
+)
 
 func (p *program) gc(c *cli.Context) error {
 	format, err := outputFormatOf(c)
@@ -78,6 +87,9 @@ func (p *program) gc(c *cli.Context) error {
 
 func collectOptions(c *cli.Context) (datastore.CollectOptions, error) {
 	opts := datastore.CollectOptions{Cutoff: c.Duration(flagCutoff), DryRun: c.Bool(flagDryRun), Touch: c.Bool("touch")}
+	for _, dir := range c.StringSlice(flagForgetMount) {
+		opts.ForgetMounts = append(opts.ForgetMounts, path.Clean(dir))
+	}
 	if opts.Cutoff < 0 {
 		return opts, usageErrorf("--%s %v is negative", flagCutoff, opts.Cutoff)
 	}

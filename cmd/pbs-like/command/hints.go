@@ -25,6 +25,7 @@ func hints() []hint {
 		{"", is(errPresumablyInUse), "--" + flagForce + " removes it now"},
 		{"", is(datastore.ErrSharedStore), "--i-am-the-only-host says so"},
 		{"", is(datastore.ErrMaintenance), "if that server does not run, --server-stopped says so, and goes on"},
+		{"gc", isUnmounted, "if it does not belong there any more, --" + flagForgetMount + " DIR says so"},
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
 		{"restore", is(blob.ErrNeedKey), "--" + flagKeyfile + " names its file"},
 		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
@@ -40,6 +41,11 @@ func hints() []hint {
 
 func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isUnmounted(err error) bool {
+	_, ok := errors.AsType[*datastore.UnmountedError](err)
+	return ok
 }
 
 func isNoNamespace(err error) bool {
