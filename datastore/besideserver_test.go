@@ -28,24 +28,39 @@ func styles() []style {
 // refusedByServer are our operations that find a lock held while a server does
 // something. All others go on.
 var refusedByServer = map[string][]string{
-	"back up":      {"back up", "remove base", "remove group", "protect base", "unprotect base", "note on group", "change owner", "collect"},
-	"restore base": {"remove base", "remove group", "protect base", "unprotect base"},
-	"remove base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
+	"back up":      {"back up", "remove base", "remove group", "protect base", "unprotect base", "note on group", "change owner", "collect", "move group"},
+	"restore base": {"remove base", "remove group", "protect base", "unprotect base", "move group"},
+	"remove base":  {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base", "move group"},
 	"remove group": {
 		"back up", "restore base", "restore older", "remove base", "remove older", "remove group",
-		"protect base", "unprotect base", "note on base", "note on group", "change owner", "verify base", "verify older",
+		"protect base", "unprotect base", "note on base", "note on group", "change owner", "verify base", "verify older", "move group",
 	},
-	"protect base": {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base"},
+	"protect base": {"restore base", "remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base", "move group"},
 	"note on base": {"remove base", "note on base", "verify base"},
-	"change owner": {"back up", "remove group", "note on group", "change owner"},
-	"collect":      {"back up", "back up another", "back up in third", "collect"},
+	"change owner": {"back up", "remove group", "note on group", "change owner", "move group"},
+	"collect":      {"back up", "back up another", "back up in third", "collect", "move group", "merge group", "move namespace", "back up in b"},
+
+	"restore in a":         {"move namespace"},
+	"back up third":        {"back up in third", "remove another", "merge group", "collect"},
+	"restore another":      {"remove another", "merge group"},
+	"back up in b":         {"back up in b", "merge group", "collect"},
+	"restore in b":         {},
+	"make group in b":      {"move group"},
+	"make snapshot in b":   {"move group"},
+	"make merged":          {"merge group"},
+	"make group in b/c":    {"move namespace"},
+	"make snapshot in b/c": {"move namespace"},
 }
 
-// inOrder are the starting operations such that each that goes on leaves what the next ones need.
-var inOrder = []string{
-	"restore base", "restore older", "restore another", "verify base", "verify older", "note on base", "note on group",
-	"protect base", "unprotect base", "change owner", "collect", "back up", "back up another", "back up in third",
-	"remove older", "remove base", "remove another", "prune", "remove group",
+// inOrder are the starting operations such that each that goes on leaves what the
+// next ones need, for two stores.
+var inOrder = map[string][]string{
+	"in place": {
+		"restore base", "restore older", "restore another", "verify base", "verify older", "note on base", "note on group",
+		"protect base", "unprotect base", "change owner", "collect", "back up", "back up another", "back up in third",
+		"remove older", "remove base", "remove another", "prune", "remove group",
+	},
+	"moves": {"restore in a", "restore in b", "back up in b", "merge group", "move group", "move namespace"},
 }
 
 // TestOurOperationsBesideWhatAServerDoes has a stand-in for the server stopped in
@@ -53,26 +68,33 @@ var inOrder = []string{
 func TestOurOperationsBesideWhatAServerDoes(t *testing.T) {
 	t.Parallel()
 	for _, style := range styles() {
-		for doing, refused := range refusedByServer {
-			t.Run(doing+"/"+string(style), func(t *testing.T) {
-				t.Parallel()
-				store := serve(t, matrixStore(t), style)
-				server := startServer(t)
-				server.hold(t, store.serverOperations()[doing]...)
-				server.Stop()
-				for _, name := range inOrder {
-					if testing.Short() && doing != "back up" && strings.HasPrefix(name, "verify") {
-						continue // waits for seconds where it is refused
-					}
-					store.checkBeside(server, name, slices.Contains(refused, name))
+		for doing := range refusedByServer {
+			for kind, names := range inOrder {
+				if style == newServer || !strings.HasPrefix(doing, "make ") {
+					t.Run(doing+"/"+kind+"/"+string(style), func(t *testing.T) {
+						t.Parallel()
+						besideServer(t, style, doing, names)
+					})
 				}
-				server.Kill()
-				for _, name := range inOrder {
-					if err := store.do(starting[name]); slices.Contains(refused, name) && err != nil && !isMissing(err) && !errors.Is(err, datastore.ErrOlder) {
-						t.Errorf("%s, after the server's death: %v", name, err)
-					}
-				}
-			})
+			}
+		}
+	}
+}
+
+func besideServer(t *testing.T, style style, doing string, names []string) {
+	t.Helper()
+	store := serve(t, matrixStore(t), style)
+	refused := refusedByServer[doing]
+	server := startServer(t)
+	server.hold(t, store.serverOperations()[doing]...)
+	server.Stop()
+	for _, name := range names {
+		store.checkBeside(server, name, slices.Contains(refused, name))
+	}
+	server.Kill()
+	for _, name := range names {
+		if err := store.do(starting[name]); slices.Contains(refused, name) && err != nil && !isMissing(err) && !errors.Is(err, datastore.ErrOlder) {
+			t.Errorf("%s, after the server's death: %v", name, err)
 		}
 	}
 }
@@ -106,8 +128,15 @@ var refusedToServer = map[string][]string{
 	"note on base":  {"remove base", "remove group", "protect base", "note on base"},
 	"note on group": {"back up", "remove group", "change owner"},
 	"change owner":  {"back up", "remove group", "change owner"},
-	"collect":       {"back up", "collect"},
+	"collect":       {"back up", "back up third", "back up in b", "collect"},
 	"verify base":   {"remove base", "remove group", "protect base", "note on base"},
+
+	"move group": {
+		"back up", "restore base", "remove base", "remove group", "protect base", "change owner", "collect",
+		"make group in b", "make snapshot in b",
+	},
+	"merge group":    {"restore another", "back up third", "back up in b", "make merged", "collect"},
+	"move namespace": {"restore in a", "collect", "make group in b/c", "make snapshot in b/c"},
 }
 
 // TestWhatAServerCanDoBesideOurOperations stops each of our operations in the

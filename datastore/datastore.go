@@ -58,6 +58,8 @@ type Datastore struct {
 	server *pbsrun.Server
 	// moveJournal is told of each move before it happens; nil is the server's journal, if there is one.
 	moveJournal func(ctx context.Context, indexes []string) error
+	// patience bounds manifestWait and briefWait, for tests in which nobody lets go; 0 does not.
+	patience time.Duration
 }
 
 // identity tells whether a directory is still the one that was opened.

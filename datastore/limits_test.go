@@ -34,14 +34,14 @@ func removeWithLimit(ctx context.Context, args []string, pipe *helperproc.IO) er
 	return operate(ctx, []string{args[0], "record", "remove-group", args[1], "0", ""}, pipe)
 }
 
-// manySnapshots makes a group of that many snapshots, which are good enough to be removed.
-func manySnapshots(t *testing.T, store *testds.Store, count int) {
+// manySnapshots makes a group of that many snapshots, from a time on, which are good enough to be removed.
+func manySnapshots(t *testing.T, store *testds.Store, count int, from backupinfo.Time) {
 	t.Helper()
 	store.Damaged = true // but not to be restored
-	model := store.Backup("vm/100", first, []byte("x"))
+	model := store.Backup("vm/100", from, []byte("x"))
 	manifest := filepath.Join(store.Dir, model.Dir(), "index.json.blob")
 	for i := range count - 1 {
-		dir := filepath.Join(store.Dir, backupinfo.Snapshot{Group: model.Group, Time: second + backupinfo.Time(i)}.Dir())
+		dir := filepath.Join(store.Dir, backupinfo.Snapshot{Group: model.Group, Time: from + 1 + backupinfo.Time(i)}.Dir())
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestAGroupOfManySnapshotsNeedsAsManyDescriptors(t *testing.T) {
 	t.Parallel()
 	const count = 5000
 	store := testds.New(t)
-	manySnapshots(t, store, count)
+	manySnapshots(t, store, count, first)
 	refused := helperproc.Start(t, "remove with limit", store.Dir, "vm/100", "256", "256")
 	if line := refused.Line(); !strings.Contains(line, "256") || !strings.Contains(line, "limit") {
 		t.Errorf("with a hard limit that is too low: %s", line)

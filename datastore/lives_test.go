@@ -177,7 +177,7 @@ func TestManySnapshotsNeedFewDescriptorsToBeListedAndPruned(t *testing.T) {
 		count = 2000
 	}
 	store := testds.New(t)
-	manySnapshots(t, store, count)
+	manySnapshots(t, store, count, first)
 	helperproc.Start(t, "list with limit", store.Dir).Expect(fmt.Sprintf("%d listed, few open: true, %d would go, <nil>", count, count-1))
 	if entries, err := os.ReadDir(filepath.Join(store.Dir, "vm/100")); err != nil || len(entries) != count+1 {
 		t.Errorf("%d, %v", len(entries), err)

@@ -96,10 +96,19 @@ func (d *Datastore) acquireReading(ctx context.Context, take func(set *guards) e
 // acquireBriefly is acquire for a change of one small file. Two of them don't
 // refuse each other: each waits for the moment that the other one needs.
 func (d *Datastore) acquireBriefly(ctx context.Context, take func(set *guards) error) (*guards, error) {
-	if d.opts.LockWait >= briefWait {
+	atLeast := d.patient(briefWait)
+	if d.opts.LockWait >= atLeast {
 		return d.acquire(ctx, take)
 	}
-	return d.acquireAs(ctx, pbsrun.Writing, flock.Wait{Timeout: briefWait}, take)
+	return d.acquireAs(ctx, pbsrun.Writing, flock.Wait{Timeout: atLeast}, take)
+}
+
+// patient is how long is waited of what should be.
+func (d *Datastore) patient(wait time.Duration) time.Duration {
+	if d.patience > 0 {
+		return min(wait, d.patience)
+	}
+	return wait
 }
 
 // acquireNow is acquire for somebody who has other things to do than to wait.
@@ -121,8 +130,9 @@ func (d *Datastore) acquireAs(ctx context.Context, use pbsrun.Use, wait flock.Wa
 		return nil
 	}
 	err := wait.Do(ctx, try)
-	if (errors.Is(err, errManifestBusy) || errors.Is(err, errTreeBusy)) && wait.Timeout < manifestWait {
-		wait.Timeout = manifestWait - wait.Timeout
+	atLeast := d.patient(manifestWait)
+	if (errors.Is(err, errManifestBusy) || errors.Is(err, errTreeBusy)) && wait.Timeout < atLeast {
+		wait.Timeout = atLeast - wait.Timeout
 		err = wait.Do(ctx, try)
 	}
 	return set, err

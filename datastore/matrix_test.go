@@ -31,6 +31,7 @@ var running = map[string]struct {
 	"verify base":   {operation{name: "verify", object: "vm/100/" + second.String()}, "pause-before-0"},
 
 	"move group":       {operation{name: "move-group", object: "vm/100", data: "b"}, "pause-before-0"},
+	"merge group":      {operation{name: "merge-group", object: "vm/300", data: "b"}, "pause-before-0"},
 	"move namespace":   {operation{name: "move-namespace", object: "a", data: "b/c"}, "pause-before-0"},
 	"remove namespace": {operation{name: "remove-namespace", object: "a"}, "pause-before-0"},
 	"back up in a":     {operation{name: "held backup", object: "vm/100@a", time: third, data: "xs64:3:100000"}, "record"},
@@ -63,12 +64,16 @@ var starting = map[string]operation{
 	"back up in third": {name: "backup", object: "vm/300", time: third, data: "xs64:6:100000"},
 
 	"move group":       {name: "move-group", object: "vm/100", data: "b"},
+	"merge group":      {name: "merge-group", object: "vm/300", data: "b"},
 	"move namespace":   {name: "move-namespace", object: "a", data: "b/c"},
 	"remove namespace": {name: "remove-namespace", object: "a"},
 	"create in a":      {name: "create-namespace", object: "a/new"},
 	"back up in a":     {name: "backup", object: "vm/100@a", time: third + day, data: "xs64:4:100000"},
 	"back up new in a": {name: "backup", object: "vm/999@a", time: third + day, data: "xs64:4:100000"},
 	"restore in a":     {name: "restore", object: "vm/100/" + first.String() + "@a"},
+	"restore in b":     {name: "restore", object: "vm/300/" + second.String() + "@b"},
+	"remove in b":      {name: "remove-snapshot", object: "vm/300/" + second.String() + "@b"},
+	"back up in b":     {name: "backup", object: "vm/300@b", time: third + day, data: "xs64:4:100000"},
 }
 
 // refused are the pairs in which the second operation finds the lock held. All
@@ -90,10 +95,12 @@ var refused = map[string][]string{
 	"note on group": {"back up", "remove group", "note on group", "change owner", "move group"},
 	"change owner":  {"back up", "remove group", "note on group", "change owner", "move group"},
 	"collect": {
-		"back up", "back up another", "back up in third", "collect", "repair", "back up in a", "back up new in a", "move group", "move namespace",
+		"back up", "back up another", "back up in third", "collect", "repair", "back up in a", "back up new in a", "back up in b",
+		"move group", "merge group", "move namespace",
 	},
 	"repair": {
-		"back up", "back up another", "back up in third", "collect", "repair", "back up in a", "back up new in a", "move group", "move namespace",
+		"back up", "back up another", "back up in third", "collect", "repair", "back up in a", "back up new in a", "back up in b",
+		"move group", "merge group", "move namespace",
 	},
 	"verify base": {"remove base", "remove group", "protect base", "unprotect base", "note on base", "verify base", "move group"},
 }
@@ -105,11 +112,16 @@ var refusedInTree = map[string][]string{
 		"protect base", "protect older", "unprotect base", "note on base", "note on group", "change owner", "verify base", "verify older",
 		"move group", "move namespace", "remove namespace",
 	},
+	"merge group": { // what the target has already may be read, and be removed
+		"back up in third", "restore another", "remove another", "back up in b", "merge group", "collect", "repair", "move namespace", "remove namespace",
+	},
 	"move namespace": {
-		"back up another", "back up in a", "back up new in a", "restore in a", "collect", "repair", "create in a", "move group", "move namespace", "remove namespace",
+		"back up another", "back up in a", "back up new in a", "restore in a", "collect", "repair", "create in a",
+		"move group", "merge group", "move namespace", "remove namespace",
 	},
 	"remove namespace": {
-		"back up another", "back up in a", "back up new in a", "restore in a", "create in a", "move group", "move namespace", "remove namespace",
+		"back up another", "back up in a", "back up new in a", "restore in a", "create in a",
+		"move group", "merge group", "move namespace", "remove namespace",
 	},
 	"back up in a": {"back up in a", "collect", "repair", "move namespace", "remove namespace"},
 	"restore in a": {"move namespace", "remove namespace"},
@@ -129,7 +141,7 @@ func matrixStore(t *testing.T) *testds.Store {
 	store.Backup("vm/100", second, image(t, "xs64:2:100000"))
 	store.Backup("vm/300", first, image(t, "xs64:7:100000"))
 	backUpIn(store, "a", "vm/100", first)
-	makeNamespaces(store, "b")
+	backUpIn(store, "b", "vm/300", second)
 	return store
 }
 
@@ -146,6 +158,7 @@ func TestEveryOperationAgainstEveryOther(t *testing.T) {
 				waitUntilHeld(holder)
 				holder.Stop()
 				wantsRefusal := isRefused(name, second)
+				two.hasty = true
 				checkSecond(t, two.start(t, store, "record").Line(), wantsRefusal, missing[second] && !wantsRefusal, holder.PID)
 				holder.Continue()
 				holder.Send("go on")

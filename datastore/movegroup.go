@@ -89,7 +89,8 @@ func (m *groupMove) find() error {
 }
 
 // take takes L6 shared, L2 of both groups in the order of their names, and L3 of
-// every snapshot that moves. Those that the target has already stay where they are.
+// every snapshot that moves, to a server also under its new name. Those that the
+// target has already stay where they are, and none of theirs is taken.
 func (m *groupMove) take(ctx context.Context, set *guards) error {
 	if err := lockTreeShared(set, m.root); err != nil {
 		return err
@@ -110,9 +111,11 @@ func (m *groupMove) take(ctx context.Context, set *guards) error {
 	m.snapshots = slices.Concat(content.snapshots, content.protected)
 	slices.SortFunc(m.snapshots, backupinfo.Snapshot.Compare)
 	if m.merging {
-		return m.checkMerge(content.other)
+		if err := m.checkMerge(content.other); err != nil {
+			return err
+		}
 	}
-	return nil
+	return set.alsoPlaces(m.root, nil, m.moves())
 }
 
 func (m *groupMove) takeGroups(set *guards) (err error) {
@@ -123,7 +126,10 @@ func (m *groupMove) takeGroups(set *guards) (err error) {
 		guard, err := lockGroup(set, m.root, group)
 		switch {
 		case group == m.to && errors.Is(err, ErrNotFound):
-			continue // and nobody makes it unnoticed: the rename overwrites nothing
+			// Whoever made it since is noticed: the rename overwrites nothing.
+			if err := set.alsoGroup(m.root, group, flock.Exclusive); err != nil {
+				return err
+			}
 		case err != nil:
 			return err
 		case group == m.to:
@@ -154,6 +160,15 @@ func (m *groupMove) relocated(snapshot backupinfo.Snapshot) relocation {
 	return relocation{from: snapshot, to: backupinfo.Snapshot{Group: m.to, Time: snapshot.Time}}
 }
 
+// moves are the snapshots with their new names.
+func (m *groupMove) moves() []relocation {
+	moves := make([]relocation, 0, len(m.snapshots))
+	for _, snapshot := range m.snapshots {
+		moves = append(moves, m.relocated(snapshot))
+	}
+	return moves
+}
+
 // run moves the group as a whole.
 func (m *groupMove) run(ctx context.Context) (report MoveReport, err error) {
 	from, err := beneath.OpenDir(m.root, path.Dir(m.from.Dir()))
@@ -166,11 +181,7 @@ func (m *groupMove) run(ctx context.Context) (report MoveReport, err error) {
 		return report, err
 	}
 	defer to.Close()
-	moves := make([]relocation, 0, len(m.snapshots))
-	for _, snapshot := range m.snapshots {
-		moves = append(moves, m.relocated(snapshot))
-	}
-	err = m.rename(ctx, from, m.from.ID, to, m.to.ID, moves...)
+	err = m.rename(ctx, from, m.from.ID, to, m.to.ID, m.moves()...)
 	if leadsTo(to, m.to.ID, m.guard.File()) == nil {
 		report = m.planned() // also where the rename failed after it was done, as one over a network can
 	}

@@ -78,7 +78,7 @@ func (m *namespaceMove) find() error {
 }
 
 // take takes L6 of the tree and of every namespace that moves, and L2 and L3 of
-// everything in them.
+// everything in them, to a server also under the new names.
 func (m *namespaceMove) take(ctx context.Context, set *guards) error {
 	if _, err := lockTree(set, m.root); err != nil {
 		return err
@@ -94,7 +94,10 @@ func (m *namespaceMove) take(ctx context.Context, set *guards) error {
 	if err != nil {
 		return err
 	}
-	return m.plan(found)
+	if err := m.plan(found); err != nil {
+		return err
+	}
+	return set.alsoPlaces(m.root, m.report.Groups, m.moves)
 }
 
 // plan finds the new names, all of which must be possible ones.

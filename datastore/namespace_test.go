@@ -180,7 +180,7 @@ func moveToNamespace(target string) func(*datastore.Datastore) error {
 func TestARemovalOfANamespaceNeedsADescriptorForEachLock(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
-	manySnapshots(t, store, 300)
+	manySnapshots(t, store, 300, first)
 	makeNamespaces(store, "a/b")
 	ds := store.Open(datastore.Options{})
 	if err := errors.Join(moveGroup(ds, store.Group("vm/100"), "a/b", datastore.MoveOptions{})); err != nil {

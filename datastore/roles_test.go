@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
@@ -25,6 +26,7 @@ var roles = map[string]helperproc.Role{
 	"history step": historyStep, "list with limit": listWithLimit, "collect as": collectAs, "collect with limit": collectWithLimit,
 	"stand in": standIn, "operate with umask": operateWithUmask,
 	"check as":             checkAs,
+	"operate with limit":   operateWithLimit,
 	"namespace with limit": namespaceWithLimit,
 }
 
@@ -35,6 +37,7 @@ type operation struct {
 	time   backupinfo.Time
 	data   string // specification of the content that is backed up; or a namespace to move to
 	server datastore.ServerPlace
+	hasty  bool // whoever has a lock that is in the way won't let go, so there is no point in waiting
 }
 
 // start runs the operation in a process of its own. The script says what happens
@@ -45,7 +48,7 @@ func (o operation) start(t testing.TB, store *testds.Store, script string) *help
 }
 
 func (o operation) arguments(store *testds.Store, script string) []string {
-	return []string{store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User}
+	return []string{store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User, strconv.FormatBool(o.hasty)}
 }
 
 func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
@@ -53,13 +56,14 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 	if err != nil {
 		return err
 	}
-	time, err := strconv.ParseInt(args[4], 10, 64)
+	seconds, err := strconv.ParseInt(args[4], 10, 64)
 	if err != nil {
 		return err
 	}
-	o := operation{name: args[2], object: args[3], time: backupinfo.Time(time), data: args[5]}
+	o := operation{name: args[2], object: args[3], time: backupinfo.Time(seconds), data: args[5]}
 	if len(args) > 6 {
 		o.server = datastore.ServerPlace{Etc: args[6], Run: args[7], User: args[8]}
+		o.hasty = args[9] == "true"
 	}
 	if err := o.run(ctx, args[0], script.Disk(), pipe); err != nil {
 		pipe.Say(fmt.Sprintf("error: %q", err.Error()))
@@ -77,6 +81,9 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk, Server: o.server})
 	if err != nil {
 		return err
+	}
+	if o.hasty {
+		store.SetPatience(time.Millisecond)
 	}
 	return o.on(ctx, store, pipe)
 }

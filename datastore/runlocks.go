@@ -120,6 +120,29 @@ func (g *guards) alsoSnapshot(root *os.File, snapshot backupinfo.Snapshot, mode 
 	return g.also(lock, mode, pbsrun.LockName(snapshot.Group.Namespace.String(), snapshot.String()))
 }
 
+// alsoPlaces takes the server's locks of everything that moves under its new name,
+// so that no server makes or takes anything there before the move has ended. What
+// they are of is not there yet: where it never gets there, the lock files go again.
+func (g *guards) alsoPlaces(root *os.File, groups []backupinfo.Group, moves []relocation) error {
+	if g.run == nil {
+		return nil
+	}
+	if err := enoughDescriptors(g.size() + len(groups) + len(moves)); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		if err := g.alsoGroup(root, group, flock.Exclusive); err != nil {
+			return err
+		}
+	}
+	for _, move := range moves {
+		if err := g.alsoSnapshot(root, move.to, flock.Exclusive); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // also takes a run lock, unless the server goes by the directories' locks alone.
 func (g *guards) also(lock *runLock, mode flock.Mode, name string) error {
 	old, err := g.run.OldLocking()

@@ -81,7 +81,7 @@ func (s *servedStore) open() *datastore.Datastore {
 
 // do runs one of our operations beside the server.
 func (s *servedStore) do(o operation) error {
-	o.server = s.place
+	o.server, o.hasty = s.place, true
 	return o.run(s.T.Context(), s.Dir, nil, nil)
 }
 
@@ -92,11 +92,14 @@ func (s *servedStore) locksFile(name string) string {
 
 // The locks of the server, as the format's description has them.
 
-func (s *servedStore) group(group, mode string) string {
+func (s *servedStore) group(group, mode string) string { return s.lockIn("", group, mode) }
+
+// lockIn is a lock of a group, or of a snapshot, in a namespace.
+func (s *servedStore) lockIn(ns, name, mode string) string {
 	if s.style == newServer {
-		return "file " + mode + " " + s.locksFile(pbsrun.LockName("", group))
+		return "file " + mode + " " + s.locksFile(pbsrun.LockName(ns, name))
 	}
-	return "dir " + mode + " " + filepath.Join(s.Dir, group)
+	return "dir " + mode + " " + filepath.Join(s.Dir, namespace(ns).Dir(), name)
 }
 
 func (s *servedStore) snapshot(group string, time backupinfo.Time, mode string) string {
@@ -121,7 +124,7 @@ func (s *servedStore) serverOperations() map[string][]string {
 	if s.style == newServer { // in the old style the new one's directory is made first, and is its own lock
 		backup = append(backup, s.snapshot(group, third, "exclusive"))
 	}
-	return map[string][]string{
+	operations := map[string][]string{
 		"back up":      backup,
 		"restore base": {s.snapshot(group, second, "shared")},
 		"remove base":  {s.snapshot(group, second, "exclusive"), s.manifest(group, second)},
@@ -130,7 +133,21 @@ func (s *servedStore) serverOperations() map[string][]string {
 		"note on base": {s.manifest(group, second)},
 		"change owner": {s.group(group, "exclusive")},
 		"collect":      {s.store("exclusive")},
+
+		"restore in a":    {s.lockIn("a", group+"/"+first.String(), "shared")},
+		"back up third":   {s.store("shared"), s.group("vm/300", "exclusive")},
+		"restore another": {s.snapshot("vm/300", first, "shared")},
+		"back up in b":    {s.store("shared"), s.lockIn("b", "vm/300", "exclusive")},
+		"restore in b":    {s.lockIn("b", "vm/300/"+second.String(), "shared")},
 	}
+	if s.style == newServer { // of what is not there a directory's lock can't be had
+		operations["make group in b"] = []string{s.lockIn("b", group, "exclusive")}
+		operations["make snapshot in b"] = []string{s.lockIn("b", group+"/"+first.String(), "exclusive")}
+		operations["make merged"] = []string{s.lockIn("b", "vm/300/"+first.String(), "exclusive")}
+		operations["make group in b/c"] = []string{s.lockIn("b/c", group, "exclusive")}
+		operations["make snapshot in b/c"] = []string{s.lockIn("b/c", group+"/"+first.String(), "exclusive")}
+	}
+	return operations
 }
 
 // standIn takes locks as a server does. It is told "hold" or "try" and the locks,
