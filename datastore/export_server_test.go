@@ -1,8 +1,15 @@
 package datastore
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // JournalMoves is what a move does before each rename.
 func (d *Datastore) JournalMoves(ctx context.Context, indexes []string) error {
-	return d.journalMoves(ctx, indexes)
+	set, err := d.acquire(ctx, func(*guards) error { return nil })
+	if err != nil {
+		return err
+	}
+	return errors.Join(set.journalMoves(ctx, indexes), set.Close())
 }

@@ -211,7 +211,7 @@ func TestTheMoveJournalHasTheNewPathsBeforeARename(t *testing.T) {
 			ds := store.OpenWith(disk)
 			ds.SetMoveJournal(func(_ context.Context, indexes []string) error {
 				for _, index := range indexes {
-					if _, err := os.Lstat(index); err == nil || !filepath.IsAbs(index) {
+					if _, err := os.Lstat(filepath.Join(store.Dir, index)); err == nil || filepath.IsAbs(index) {
 						t.Errorf("%s: announced too late, or of no use: %v", index, err)
 					}
 					announced[index] = true
@@ -227,7 +227,7 @@ func TestTheMoveJournalHasTheNewPathsBeforeARename(t *testing.T) {
 				t.Error("nothing was announced")
 			}
 			for index := range announced {
-				if _, err := os.Lstat(index); err != nil {
+				if _, err := os.Lstat(filepath.Join(store.Dir, index)); err != nil {
 					t.Errorf("announced, and not there: %v", err)
 				}
 			}

@@ -2,7 +2,7 @@ package datastore
 
 import (
 	"context"
-	"path/filepath"
+	"path"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 )
@@ -11,14 +11,14 @@ import (
 type relocation struct{ from, to backupinfo.Snapshot }
 
 // announce tells, under all locks of the move and right before the rename,
-// where the index files of these snapshots will be: the absolute paths. A
+// where the index files of these snapshots will be, relative to the store. A
 // collection of a server that runs at the same time has perhaps listed the new
 // place already and not yet the old one, and reads such a journal before it
 // deletes anything. Where the journal can't be written, nothing may be renamed.
 func (m *move) announce(ctx context.Context, moves ...relocation) error {
 	journal := m.store.moveJournal
 	if journal == nil {
-		journal = m.store.journalMoves
+		journal = m.locks.journalMoves
 	}
 	var indexes []string
 	for _, move := range moves {
@@ -28,7 +28,7 @@ func (m *move) announce(ctx context.Context, moves ...relocation) error {
 		}
 		for _, name := range names {
 			if isIndex(name) {
-				indexes = append(indexes, filepath.Join(m.store.path, move.to.Dir(), name))
+				indexes = append(indexes, path.Join(move.to.Dir(), name))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -233,11 +234,17 @@ func (l *runLock) clear() error {
 }
 
 // journalMoves tells a collection of the server which index files are about to be
-// renamed. The paths are the new ones, absolute. Where it can't, nothing may be renamed.
-func (d *Datastore) journalMoves(ctx context.Context, indexes []string) error {
-	run, err := d.served()
-	if err != nil || run == nil || d.opts.ServerStopped {
-		return err
+// renamed: their new paths, relative to the store. Where it can't, nothing may be renamed.
+//
+// The server gets them below the directory that it knows: under the name by which
+// the store was opened here, a mount of ours perhaps, it may find nothing.
+func (g *guards) journalMoves(ctx context.Context, indexes []string) error {
+	if g.run == nil {
+		return nil
 	}
-	return run.AppendMoveJournal(ctx, indexes)
+	paths := make([]string, 0, len(indexes))
+	for _, index := range indexes {
+		paths = append(paths, filepath.Join(g.run.Directory(), index))
+	}
+	return g.run.AppendMoveJournal(ctx, paths)
 }

@@ -169,6 +169,20 @@ func TestWhoCantTakeTheServersLocksChangesNothing(t *testing.T) {
 	}
 }
 
+// TestWhoMayNotReadTheServersConfigurationChangesHisOwnStore: it is none of the server's, which could not use it.
+func TestWhoMayNotReadTheServersConfigurationChangesHisOwnStore(t *testing.T) {
+	t.Parallel()
+	store := forNobody(t, servedUser)
+	if err := errors.Join(os.Chown(store.place.Etc, 0, 0), os.Chmod(store.place.Etc, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range allOperations {
+		if line := store.asUser(nobody, o); line != "done" {
+			t.Errorf("%s %s: %s", o.name, o.object, line)
+		}
+	}
+}
+
 func TestAReaderWithoutPrivilegesGoesOnWithANotice(t *testing.T) {
 	t.Parallel()
 	store := serve(t, matrixStore(t), newServer)
@@ -439,16 +453,23 @@ func TestMovesAreInTheServersJournal(t *testing.T) {
 	t.Parallel()
 	store := serve(t, matrixStore(t), newServer)
 	stopped := store.Open(datastore.Options{Server: store.place, ServerStopped: true})
-	for _, ds := range []*datastore.Datastore{stopped, store.Open(datastore.Options{}), store.open()} {
-		if err := ds.JournalMoves(t.Context(), []string{"/new/a.fidx", "/new/b.didx"}); err != nil {
+	// The server may not have the name under which the store was opened.
+	link := filepath.Join(testds.TempDir(t), "link")
+	symlink(t, store.Dir, link)
+	linked, err := datastore.Open(link, datastore.Options{Server: store.place})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ds := range []*datastore.Datastore{stopped, store.Open(datastore.Options{}), linked} {
+		if err := ds.JournalMoves(t.Context(), []string{"new/a.fidx", "new/b.didx"}); err != nil {
 			t.Error(err)
 		}
 	}
-	if text, err := os.ReadFile(store.locksFile("move-journal")); err != nil || string(text) != "/new/a.fidx\n/new/b.didx\n" {
+	if text, err := os.ReadFile(store.locksFile("move-journal")); err != nil || string(text) != store.Dir+"/new/a.fidx\n"+store.Dir+"/new/b.didx\n" {
 		t.Errorf("%v: %q", err, text)
 	}
 	write(t, filepath.Join(store.place.Etc, "datastore.cfg"), "datastore: ../x\n\tpath "+store.Dir+"\n")
-	if err := store.open().JournalMoves(t.Context(), []string{"/new/a.fidx"}); err == nil {
+	if err := store.open().JournalMoves(t.Context(), []string{"new/a.fidx"}); err == nil {
 		t.Error("a journal that can't be found was written")
 	}
 }

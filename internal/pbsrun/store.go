@@ -27,6 +27,9 @@ type Store struct {
 	server *Server
 }
 
+// Directory is where the server has the datastore, as an absolute path.
+func (s *Store) Directory() string { return s.Datastore.directory(s.server.opts.Mounts) }
+
 // OldLocking tells whether a server of version 3.3.5 or later still locks as
 // those before did.
 func (s *Store) OldLocking() (bool, error) {
