@@ -107,6 +107,7 @@ func (d *Datastore) Backup(ctx context.Context, group backupinfo.Group, opts Bac
 		return nil, errors.Join(err, w.release())
 	}
 	w.locks = locks
+	d.say(locks, "backup", w.snapshot.Dir(), "")
 	if w.manifest, err = backupinfo.NewManifest(w.snapshot); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}

@@ -126,6 +126,7 @@ func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report Co
 		return report, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
+	d.say(set, "collect", d.path, "")
 	err = c.run(ctx)
 	return c.report, err
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/activity"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/pbsrun"
@@ -42,6 +43,9 @@ type Options struct {
 	Server ServerPlace
 	// Fstab is the file that lists what belongs mounted where, see fstab(5); "" is /etc/fstab.
 	Fstab string
+	// Activities is where this process says what it does, and learns what others do that
+	// are in its way. The zero value is nowhere; see [UsualActivities].
+	Activities ActivityPlace
 	// Events tell what goes on.
 	Events Events
 	// Disk performs every change; nil is the operating system. Tests make single operations fail with it.
@@ -60,6 +64,7 @@ type Datastore struct {
 	moveJournal func(ctx context.Context, indexes []string) error
 	// patience bounds manifestWait and briefWait, for tests in which nobody lets go; 0 does not.
 	patience time.Duration
+	says     *activity.Publisher
 }
 
 // identity tells whether a directory is still the one that was opened.
@@ -85,7 +90,9 @@ func Open(path string, opts Options) (*Datastore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Datastore{path: absolute, id: id, opts: opts, server: opts.Server.server(opts.Disk)}, nil
+	says := activity.NewPublisher(activity.Place(opts.Activities))
+	opts.Events.Progress = alsoSaying(says, opts)
+	return &Datastore{path: absolute, id: id, opts: opts, server: opts.Server.server(opts.Disk), says: says}, nil
 }
 
 // Path is the absolute path of the store's root.

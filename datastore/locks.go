@@ -59,6 +59,20 @@ func (g *guards) size() int {
 	return len(g.held)
 }
 
+// files are the open files that carry locks.
+func (g *guards) files() (files []*os.File) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, guard := range g.held {
+		if carrier, ok := guard.(interface{ File() *os.File }); ok {
+			if f := carrier.File(); f != nil {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
 // Close releases every lock of the set.
 func (g *guards) Close() error {
 	if g == nil {
@@ -124,7 +138,7 @@ func (d *Datastore) acquireAs(ctx context.Context, use pbsrun.Use, wait flock.Wa
 			return err
 		}
 		if err := take(attempt); err != nil {
-			return errors.Join(err, attempt.Close())
+			return errors.Join(d.explained(err), attempt.Close())
 		}
 		set = attempt
 		return nil
@@ -198,6 +212,16 @@ func lockGroup(set *guards, root *os.File, group backupinfo.Group) (*flock.Exclu
 	return guard, nil
 }
 
+// lockGroupShared takes L2 for somebody who wants the group to stay as it is, next to others who do.
+func lockGroupShared(set *guards, root *os.File, group backupinfo.Group) (*flock.SharedGuard, error) {
+	guard, err := flock.TryShared(flock.Ref{Dir: root, Name: group.Dir()})
+	if err != nil {
+		return nil, notFound(err, "group", group.Dir())
+	}
+	set.add(guard)
+	return guard, set.alsoGroup(root, group, flock.Shared)
+}
+
 // lockSnapshot takes L3 for a change.
 func lockSnapshot(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.ExclusiveGuard, error) {
 	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: snapshot.Dir()})
@@ -227,7 +251,7 @@ func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*fl
 		err = set.alsoManifest(root, snapshot)
 	}
 	if errors.Is(err, flock.ErrLocked) {
-		return nil, fmt.Errorf("%w: %w", errManifestBusy, err)
+		return nil, fmt.Errorf("%w: %w", errManifestBusy, set.explained(err))
 	}
 	return guard, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/activity"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/keys"
 )
@@ -120,6 +121,7 @@ func (r *SnapshotReader) lock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.store.say(set, activity.Reading, r.snapshot.Dir(), "")
 	return r.noticeReach()
 }
 

@@ -54,6 +54,7 @@ func (d *Datastore) RemoveGroup(ctx context.Context, group backupinfo.Group, opt
 		return report, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
+	d.say(set, "remove", group.Dir(), "")
 	report.Protected = content.protected
 	if opts.DryRun {
 		return content.planned(group), nil

@@ -28,6 +28,7 @@ var roles = map[string]helperproc.Role{
 	"check as":             checkAs,
 	"operate with limit":   operateWithLimit,
 	"namespace with limit": namespaceWithLimit,
+	"list locks":           listLocks, "hold": holdObject,
 }
 
 // operation is one thing that a process does to a store.

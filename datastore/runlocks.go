@@ -26,12 +26,18 @@ type server struct {
 	run     *pbsrun.Store // nil where no server serves the store
 	use     pbsrun.Use
 	notices Events
+	// missing is why the server's locks are left out, and complete forbids it.
+	missing  error
+	complete bool
+	// explain adds to a refusal what its holders do. It has to come before the error is
+	// wrapped, which fixes its text.
+	explain func(error) error
 }
 
 // enter gives an empty set of locks. The server's maintenance waits from here on
 // until the set is closed.
 func (d *Datastore) enter(ctx context.Context, use pbsrun.Use) (*guards, error) {
-	set := &guards{server: server{use: use, notices: d.opts.Events}}
+	set := &guards{server: server{use: use, notices: d.opts.Events, explain: d.explained}}
 	run, err := d.served()
 	switch {
 	case err == nil && (run == nil || d.opts.ServerStopped):
@@ -45,7 +51,7 @@ func (d *Datastore) enter(ctx context.Context, use pbsrun.Use) (*guards, error) 
 	if err == nil || !set.goesOnWithout(d.path, err) {
 		return set.orNothing(err)
 	}
-	set.run = nil
+	set.run, set.missing = nil, err
 	return set, nil
 }
 
@@ -87,12 +93,19 @@ func (g *guards) orNothing(err error) (*guards, error) {
 // has: a reader, whatever is in the way but that a lock is held. A server that
 // removes what is being read makes that fail; nothing is lost by it.
 func (s server) goesOnWithout(what string, err error) bool {
-	if s.use != pbsrun.Reading || errors.Is(err, flock.ErrLocked) || errors.Is(err, ErrMaintenance) ||
+	if s.complete || s.use != pbsrun.Reading || errors.Is(err, flock.ErrLocked) || errors.Is(err, ErrMaintenance) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
 	s.notices.notice(what, "read without the locks of the Proxmox Backup Server on this machine, which can't be taken", err)
 	return true
+}
+
+func (s server) explained(err error) error {
+	if s.explain == nil {
+		return err
+	}
+	return s.explain(err)
 }
 
 // perSnapshot is how many locks there are on each snapshot.
@@ -167,6 +180,7 @@ func (g *guards) takeRun(lock *runLock, mode flock.Mode, name string) (err error
 	if g.goesOnWithout(lock.dir, err) {
 		return nil
 	}
+	err = g.explained(err)
 	return fmt.Errorf("%q, to the Proxmox Backup Server on this machine: %w", lock.dir, err)
 }
 
@@ -214,6 +228,14 @@ func (l *runLock) Close() error {
 		}
 	}
 	return l.held.Close()
+}
+
+// File is the open file that carries the lock, nil where there is none.
+func (l *runLock) File() *os.File {
+	if l.held == nil {
+		return nil
+	}
+	return l.held.File()
 }
 
 func (l *runLock) isGone() bool {

@@ -22,6 +22,8 @@ type ServerPlace struct {
 	Mounts string
 	// User is the name or number of whom its daemons run as, "backup".
 	User string
+	// Log is the directory with the list of its active tasks, /var/log/proxmox-backup.
+	Log string
 }
 
 func (p ServerPlace) server(disk *fsop.Disk) *pbsrun.Server {

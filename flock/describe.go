@@ -32,6 +32,9 @@ func (p procfs) describe(o owner) Holder {
 	if uid, found := parseUID(string(readHead(dir+"/status", buf))); found {
 		h.UID, h.User = uid, userName(uid)
 	}
+	if ok {
+		h.Ticks = ticks
+	}
 	if boot, known := bootTime(); known && ok {
 		started := boot.Add(time.Duration(ticks) * (time.Second / ticksPerSecond))
 		h.Since = started.Round(time.Second).UTC() // the two clocks drift by less
@@ -81,6 +84,14 @@ func parseStat(stat string) (name string, ticks uint64, ok bool) {
 	}
 	ticks, err := strconv.ParseUint(fields[startTime], 10, 64)
 	return name, ticks, err == nil && ticks < 1<<39 // as a Duration it fits
+}
+
+// isOver tells whether a process has ended and only waits to be noticed: it has no
+// descriptors any more, and so no locks.
+func (p procfs) isOver(pid int, buf []byte) bool {
+	stat := string(readHead(p.root+"/"+strconv.Itoa(pid)+"/stat", buf))
+	rest := strings.TrimSpace(stat[strings.LastIndexByte(stat, ')')+1:])
+	return strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 }
 
 // parseUID reads the effective user from /proc/PID/status.

@@ -46,18 +46,10 @@ func (p procfs) process(pid int, file ident) (seen []sighting, readable bool) {
 	return seen, err == nil
 }
 
-// leadsTo compares a descriptor of another process with a file. The file systems
-// are not asked anew: one that hangs must not hang the search.
+// leadsTo compares a descriptor of another process with a file.
 func leadsTo(fds int, name string, file ident) bool {
-	var st unix.Statx_t
-	err := again(func() error {
-		return unix.Statx(fds, name, unix.AT_STATX_DONT_SYNC|unix.AT_NO_AUTOMOUNT, unix.STATX_INO, &st)
-	})
-	if err == unix.ENOSYS || err == unix.EPERM { // an old kernel, or a filter in front of it
-		var old unix.Stat_t
-		return unix.Fstatat(fds, name, &old, 0) == nil && identOf(&old) == file
-	}
-	return err == nil && st.Ino == file.ino && unix.Mkdev(st.Dev_major, st.Dev_minor) == file.dev
+	id, err := behind(fds, name)
+	return err == nil && id == file
 }
 
 // locksIn returns the locks in a text of fdinfo.

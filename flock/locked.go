@@ -51,6 +51,13 @@ type Holder struct {
 	Mode    Mode      // how it holds the lock
 	Since   time.Time // when the process started, which is before it took the lock
 	Kind    Kind      // what it holds
+
+	// Ticks is Since as /proc has it, exactly: in clock ticks after the start of the
+	// machine. With PID it tells a process from all others. 0: unknown.
+	Ticks uint64
+	// Doing is what the process is at, in words. It is never filled in here: who knows
+	// more of the process than that it holds a lock may do so. It is shown as it is.
+	Doing string
 }
 
 // String describes the holder in words, such as
@@ -77,10 +84,14 @@ func (h Holder) String() string {
 	if !h.Since.IsZero() {
 		facts = append(facts, "running since "+h.Since.UTC().Format(time.RFC3339))
 	}
-	if len(facts) == 0 {
-		return fmt.Sprintf("%s by pid %d", manner, h.PID)
+	text := fmt.Sprintf("%s by pid %d", manner, h.PID)
+	if len(facts) > 0 {
+		text += " (" + strings.Join(facts, ", ") + ")"
 	}
-	return fmt.Sprintf("%s by pid %d (%s)", manner, h.PID, strings.Join(facts, ", "))
+	if h.Doing != "" {
+		text += ": " + h.Doing
+	}
+	return text
 }
 
 // self is this process' number as /proc has it, which is another one than its own

@@ -23,6 +23,7 @@ func TestMain(m *testing.M) {
 
 		"contained": roleContained,
 		"forget":    roleForget,
+		"survey":    roleSurvey,
 		"rounds":    roleRounds,
 	})
 }

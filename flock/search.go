@@ -51,9 +51,11 @@ func (p procfs) search(fd int, id ident) []owner {
 		p.scan(c)
 		p.unconfirmed(lines, c)
 	}
-	return slices.SortedFunc(maps.Keys(c.owners), func(a, b owner) int {
-		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.kind, b.kind), cmp.Compare(a.mode, b.mode))
-	})
+	return slices.SortedFunc(maps.Keys(c.owners), compareOwners)
+}
+
+func compareOwners(a, b owner) int {
+	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.kind, b.kind), cmp.Compare(a.mode, b.mode))
 }
 
 // add counts what was seen on the descriptors of a process.

@@ -43,7 +43,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	go func() {
 		if s, ok := <-arrived; ok {
-			signal.Reset(wanted()...)
+			signal.Stop(arrived) // and no Reset: others may want the next one
 			cancel(signalError{s})
 		}
 	}()

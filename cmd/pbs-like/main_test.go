@@ -44,6 +44,7 @@ func scriptEnvironment(env *testscript.Env) error {
 	for _, name := range []string{"PBS_REPOSITORY", "PBS_LIKE_ONLY_HOST", "PBS_LIKE_LOCK_WAIT"} {
 		env.Setenv(name, "")
 	}
+	env.Setenv("PBS_LIKE_RUNTIME_DIR", filepath.Join(env.WorkDir, "runtime"))
 	fast, err := fastDir()
 	if err != nil {
 		return err

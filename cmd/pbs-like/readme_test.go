@@ -21,7 +21,8 @@ func TestTourOfTheREADMEWorks(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	tour := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", readmeBlock(t, "tour:", "```sh\n", "```"))
 	tour.Dir = dir
-	tour.Env = append(os.Environ(), "PBS_LIKE_DATASTORE=", "PBS_REPOSITORY=", "PBS_LIKE_LOCK_WAIT=", "HOME="+dir)
+	tour.Env = append(os.Environ(), "PBS_LIKE_DATASTORE=", "PBS_REPOSITORY=", "PBS_LIKE_LOCK_WAIT=", "HOME="+dir,
+		"PBS_LIKE_RUNTIME_DIR="+filepath.Join(dir, "runtime"))
 	out, err := tour.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -44,12 +44,14 @@ var house = map[string]place{
 
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
 
+	"internal/activity": {2, []string{"internal/fsop"}, "what a process says that it does; knows no stores"},
+
 	"storelock":          {2, []string{"internal/fsop"}, "a lock over a store of four operations, whatever that is"},
 	"storelock/s3store":  {2, []string{"storelock"}, "one kind of store beside it"},
 	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
 
 	"datastore": {3, append([]string{
-		"flock", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore",
+		"flock", "internal/activity", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore",
 	}, values...), "composes everything below"},
 
 	"cmd/pbs-like/command": {4, append([]string{

@@ -90,6 +90,14 @@ func closer[G io.Closer](guard G, err error) (io.Closer, error) {
 	return guard, nil
 }
 
+// File is the open file that carries the lock.
+func (l *Lock) File() *os.File {
+	if guard, ok := l.guard.(interface{ File() *os.File }); ok {
+		return guard.File()
+	}
+	return nil
+}
+
 // Remove unlinks the lock file, once what it locks is gone. Only who holds it
 // exclusively may do so. The lock stays until it is closed.
 func (l *Lock) Remove() error {

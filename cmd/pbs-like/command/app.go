@@ -115,6 +115,8 @@ func (p *program) commands() []*cli.Command {
 		p.unprotectCommand(),
 		p.notesCommand(),
 		p.changeOwnerCommand(),
+		p.locksCommand(),
+		p.lockCommand(),
 		p.verifyCommand(),
 		p.gcCommand(),
 		p.keyCommand(),

@@ -195,7 +195,7 @@ func (c *completer) argument(ctx context.Context, word string) completions {
 	switch c.argumentName() {
 	case "GROUP", "[GROUP]", "GROUP...":
 		return completions{todo: "-", words: c.groups(ctx)}
-	case "SNAPSHOT", "SNAPSHOT...", "SNAPSHOT|GROUP", "SNAPSHOT|GROUP...":
+	case "SNAPSHOT", "SNAPSHOT...", "SNAPSHOT|GROUP", "SNAPSHOT|GROUP...", "SNAPSHOT|GROUP|datastore", "[SNAPSHOT|GROUP|datastore]":
 		return c.snapshots(ctx, word)
 	case "NAMESPACE", "NEW-NAME":
 		return completions{todo: "-", words: c.namespaces(ctx)}

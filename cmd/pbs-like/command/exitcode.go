@@ -63,7 +63,10 @@ func exitCode(ctx context.Context, err error) int {
 		return exitDone
 	}
 	var usage *usageError
+	var ran *childError
 	switch {
+	case errors.As(err, &ran):
+		return ran.code
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.Is(err, errPartly):

@@ -23,6 +23,7 @@ type settings struct {
 	onlyHost  bool
 	stopped   bool // the server of this machine
 	server    datastore.ServerPlace
+	says      datastore.ActivityPlace
 	quiet     bool
 	waited    bool // --lock-wait was given
 }
@@ -54,6 +55,14 @@ func globalFlags() []cli.Flag {
 			Name: "server-user", EnvVars: []string{"PBS_LIKE_SERVER_USER"}, DefaultText: "backup",
 			Usage: "the `USER`, by name or number, that it runs as",
 		},
+		&cli.StringFlag{
+			Name: "server-log", EnvVars: []string{"PBS_LIKE_SERVER_LOG"}, TakesFile: true, DefaultText: "/var/log/proxmox-backup",
+			Usage: "the `DIRECTORY` with the list of its tasks",
+		},
+		&cli.StringFlag{
+			Name: "runtime-dir", EnvVars: []string{"PBS_LIKE_RUNTIME_DIR"}, TakesFile: true, DefaultText: "/run/pbs-like, else XDG_RUNTIME_DIR/pbs-like",
+			Usage: "the `DIRECTORY` in which running commands tell each other what they do",
+		},
 		&cli.BoolFlag{
 			Name: "quiet", Aliases: []string{"q"}, DisableDefaultText: true,
 			Usage: "no progress, no summaries; warnings, errors and what was asked for only",
@@ -70,7 +79,8 @@ func (p *program) readGlobals(c *cli.Context) error {
 		datastore: c.String(flagDatastore),
 		onlyHost:  c.Bool("i-am-the-only-host"),
 		stopped:   c.Bool("server-stopped"),
-		server:    datastore.ServerPlace{Etc: c.String("server-etc"), Run: c.String("server-run"), User: c.String("server-user")},
+		server:    datastore.ServerPlace{Etc: c.String("server-etc"), Run: c.String("server-run"), User: c.String("server-user"), Log: c.String("server-log")},
+		says:      activityPlace(c.String("runtime-dir")),
 		quiet:     c.Bool("quiet"),
 	}
 	return p.configureLog(c.String("log-format"), c.String("log-level"), p.settings.quiet)
@@ -105,8 +115,16 @@ func (p *program) open(c *cli.Context) (*datastore.Datastore, error) {
 	p.settings.waited = wait > 0
 	return datastore.Open(path, datastore.Options{
 		LockWait: wait, OnlyHost: p.settings.onlyHost,
-		ServerStopped: p.settings.stopped, Server: p.settings.server, Events: p.events(),
+		ServerStopped: p.settings.stopped, Server: p.settings.server, Activities: p.settings.says, Events: p.events(),
 	})
+}
+
+// activityPlace is where commands tell each other what they do.
+func activityPlace(dir string) datastore.ActivityPlace {
+	if dir == "" {
+		return datastore.UsualActivities()
+	}
+	return datastore.ActivityPlace{Dirs: []string{dir}}
 }
 
 // The flags that several commands have.

@@ -106,8 +106,10 @@ func (p *program) logAsAsked(l line) {
 // conclude reports how the command ended and gives its exit code.
 func (p *program) conclude(ctx context.Context, err error) int {
 	code := exitCode(ctx, err)
+	ran, isChild := errors.AsType[*childError](err)
 	switch {
 	case err == nil:
+	case isChild && ran.err == nil: // it has said itself what there was to say
 	case code == exitInterrupted && ctx.Err() != nil:
 		p.log.Error().Int(fieldExitCode, code).Msg(interruption(ctx, err))
 	default:

@@ -168,5 +168,8 @@ func plural(n int, noun string) string {
 	if stem, ok := strings.CutSuffix(noun, "ry"); ok {
 		return fmt.Sprintf("%d %sries", n, stem)
 	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
+	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
