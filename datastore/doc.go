@@ -108,6 +108,13 @@
 // Who changes something has to be the server's user or root ([ErrWrongUser]). Readers
 // who can't take the server's locks go on without, with a notice.
 //
+// # Who holds what
+//
+// [Datastore.Locks] lists all locks on the store with their holders. [Datastore.Hold]
+// and [Datastore.HoldStore] hold one for somebody else's work. With
+// [Options].Activities, operations say what they are doing while they hold locks, and
+// a refusal repeats what the holder says.
+//
 // A lock counts for the directory that carries the name now: after locking, the
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.

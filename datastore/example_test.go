@@ -161,3 +161,47 @@ func moveAway(ctx context.Context, dir string) error {
 	}
 	return err
 }
+
+// The group is locked while something else works with it, and the lock is shown.
+func ExampleDatastore_Locks() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	if err := holdAndShow(context.Background(), dir); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// group vm/100 directory exclusive true
+}
+
+func holdAndShow(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, ".chunks"), 0o750); err != nil {
+		return err
+	}
+	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true})
+	if err != nil {
+		return err
+	}
+	if err := backUpDisk(ctx, store, "the content of a disk"); err != nil {
+		return err
+	}
+	object, err := backupinfo.ParseObject(backupinfo.Namespace{}, "vm/100")
+	if err != nil {
+		return err
+	}
+	held, err := store.Hold(ctx, object, datastore.HoldOptions{Message: "its disk is moved"})
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	for lock, err := range store.Locks(ctx, datastore.LocksOptions{}) {
+		if err != nil {
+			return err
+		}
+		fmt.Println(lock.Resource, lock.Object, lock.Means, lock.Holder.Mode, lock.Holder.PID == os.Getpid())
+	}
+	return nil
+}

@@ -22,6 +22,9 @@ const (
 	LockOnGroup    LockResource = "group"
 	LockOnSnapshot LockResource = "snapshot"
 	LockOnManifest LockResource = "manifest"
+	// LockOnNamespace is on a namespace that is removed or moved; on the root's, it is on
+	// which namespaces there are.
+	LockOnNamespace LockResource = "namespace"
 	// LockOnOther is on something in the store of which no operation makes sense to name
 	// it, such as what is on its way in or out.
 	LockOnOther LockResource = "other"
@@ -42,7 +45,7 @@ const (
 type LockInfo struct {
 	Resource LockResource
 	// Object is the group, or the snapshot, whose manifest it may be. It is zero for the
-	// datastore and others.
+	// datastore and others, and has the namespace only where that is what is locked.
 	Object backupinfo.Object
 	Means  LockMeans
 	// Path is the locked file: relative to the store, or absolute for the server's.
@@ -189,6 +192,8 @@ func thingOf(info LockInfo) string {
 		return ""
 	case LockOnOther:
 		return info.Path
+	case LockOnNamespace:
+		return info.Object.Group.Namespace.Dir()
 	}
 	if snapshot, ok := info.Object.Snapshot(); ok {
 		return snapshot.Dir()

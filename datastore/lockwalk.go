@@ -49,6 +49,11 @@ func (l *lockLister) skipEntry(err error) error {
 }
 
 func (l *lockLister) namespace(ns backupinfo.Namespace) error {
+	info := LockInfo{Resource: LockOnNamespace, Means: LockByDirectory, Path: path.Join(".", ns.Dir())}
+	info.Object.Group.Namespace = ns
+	if err := l.at(l.root, info.Path, info); err != nil {
+		return err
+	}
 	for _, kind := range backupinfo.Types() {
 		groups, broken := groupsOfType(l.root, ns, kind)
 		for _, err := range broken {

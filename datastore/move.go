@@ -57,6 +57,9 @@ func (m *move) lock(ctx context.Context, take func(set *guards) error) (err erro
 		}
 		return take(set)
 	})
+	if err == nil {
+		m.store.say(m.locks, "move", "", "")
+	}
 	return err
 }
 

@@ -54,6 +54,7 @@ func (d *Datastore) RemoveNamespace(ctx context.Context, ns backupinfo.Namespace
 		return report, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
+	d.say(set, "remove", ns.Dir(), "")
 	if opts.DryRun {
 		return removal.planned(), nil
 	}

@@ -58,6 +58,7 @@ func (d *Datastore) RemoveSnapshot(ctx context.Context, snapshot backupinfo.Snap
 	if err != nil {
 		return report, err
 	}
+	d.say(set, "remove", snapshot.Dir(), "")
 	defer func() { err = errors.Join(err, set.Close()) }()
 	if opts.DryRun {
 		report.Snapshots = append(report.Snapshots, snapshot)

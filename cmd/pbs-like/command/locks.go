@@ -134,6 +134,8 @@ func lockedThing(l datastore.LockInfo) string {
 		return l.Object.String() + "/" + strings.TrimSuffix(backupinfo.ManifestName, ".blob")
 	case datastore.LockOnOther:
 		return l.Path
+	case datastore.LockOnNamespace:
+		return "namespace " + l.Object.Group.Namespace.String()
 	}
 	return l.Object.String()
 }
