@@ -59,24 +59,8 @@ func ignoreMissing(err error) error {
 // rereadBad reads the chunk through one descriptor and tells which file that was,
 // or nil for one whose content is right.
 func (s *Store) rereadBad(d digest.Digest, loader *Loader) (*unix.Stat_t, error) {
-	name := nameOf(d).path()
-	fd, err := beneath.OpenRegularFD(s.chunks, name, unix.O_RDONLY)
-	if err != nil {
-		return nil, classify(d, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := again(func() error { return unix.Fstat(fd, &st) }); err != nil {
-		return nil, &fs.PathError{Op: "stat", Path: s.chunks.Name() + "/" + name, Err: err}
-	}
-	if st.Size > maxStored {
-		return &st, nil
-	}
-	loader.stored = resize(loader.stored, int(st.Size))
-	if err := readFull(fd, loader.stored); err != nil {
-		return nil, &fs.PathError{Op: "read", Path: s.chunks.Name() + "/" + name, Err: err}
-	}
-	switch err := loader.decode(d, loader.stored, AnySize); {
+	st, err := s.readAgain(d, nameOf(d).path(), loader)
+	switch {
 	case err == nil, errors.Is(err, blob.ErrNeedKey), errors.Is(err, blob.ErrWrongKey):
 		// Without the right key nobody can tell; what can't be opened stays, and the next writer replaces it.
 		return nil, nil
@@ -85,6 +69,27 @@ func (s *Store) rereadBad(d digest.Digest, loader *Loader) (*unix.Stat_t, error)
 	default:
 		return nil, err
 	}
+}
+
+// readAgain reads a file to its end, through one descriptor, and proves that it is the
+// chunk d. It tells which file that was.
+func (s *Store) readAgain(d digest.Digest, name string, loader *Loader) (st unix.Stat_t, err error) {
+	fd, err := beneath.OpenRegularFD(s.chunks, name, unix.O_RDONLY)
+	if err != nil {
+		return st, classify(d, err)
+	}
+	defer unix.Close(fd)
+	if err := again(func() error { return unix.Fstat(fd, &st) }); err != nil {
+		return st, &fs.PathError{Op: "stat", Path: s.chunks.Name() + "/" + name, Err: err}
+	}
+	if st.Size > maxStored {
+		return st, &CorruptChunkError{d, fmt.Errorf("its file has %d bytes, more than any chunk", st.Size)}
+	}
+	loader.stored = resize(loader.stored, int(st.Size))
+	if err := readFull(fd, loader.stored); err != nil {
+		return st, &fs.PathError{Op: "read", Path: s.chunks.Name() + "/" + name, Err: err}
+	}
+	return st, loader.decode(d, loader.stored, AnySize)
 }
 
 // keepOrPutBack makes sure that the file that was renamed is the one that was

@@ -44,6 +44,7 @@ type examiner struct {
 	lost, unread *marks // of the visited ones
 	reasons      map[digest.Digest]error
 	renamed      []string
+	recovered    []string
 	chunks       int
 	encrypted    int
 	bytes        uint64
@@ -141,13 +142,36 @@ func (e *examiner) one(loader *chunkstore.Loader, j job, step func(bytes uint64)
 		// Not put aside: it may be whole. A backup that needs the chunk replaces it.
 		err = fmt.Errorf("it is encrypted, and its archive is not: %w: %w", chunkstore.ErrCorrupt, err)
 	}
+	recovered := ""
+	if renamed != "" || errors.Is(err, chunkstore.ErrMissing) {
+		recovered, err = e.recover(loader, j, err)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.note(j, err)
 	if renamed != "" {
 		e.renamed = append(e.renamed, renamed)
 	}
+	if recovered != "" {
+		e.recovered = append(e.recovered, recovered)
+	}
 	step(uint64(j.size))
+}
+
+// recover looks for a good file of a chunk that is gone, which a verification that was
+// cut off may have put aside.
+func (e *examiner) recover(loader *chunkstore.Loader, j job, first error) (from string, err error) {
+	from, err = e.store.Recover(j.digest, loader, e.rename)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w; %q is good, and could not be renamed: %w", first, from, err)
+	case from == "":
+		return "", first
+	case !e.rename:
+		return "", fmt.Errorf("%w; %q is good, and a verification that may change something renames it", first, from)
+	}
+	_, err = loader.Load(j.digest, j.size)
+	return from, err
 }
 
 // suspect looks at a damaged chunk again. One that is good, and merely not what the

@@ -114,6 +114,9 @@ type VerifyReport struct {
 	Bytes             uint64
 	// Renamed are the names under which damaged chunks were put aside.
 	Renamed []string
+	// Recovered are the names under which good chunks had been put aside, by a
+	// verification that was cut off. They have their own names again.
+	Recovered []string
 	// Unlisted is what could not be listed, and so not verified.
 	Unlisted []error
 }
@@ -126,7 +129,8 @@ type VerifyReport struct {
 // Each snapshot is locked for reading while it is verified. One that is being
 // removed, or is gone, is passed over. A file that can't be read is neither good nor
 // bad. A chunk whose content is wrong is renamed, so that the next backup stores
-// it anew; see [chunkstore.Store.Condemn].
+// it anew; see [chunkstore.Store.Condemn]. Of one that is missing, a good file among
+// those that were renamed before gets its name back; see [chunkstore.Store.Recover].
 //
 // What is wrong with the snapshots is in their verdicts; the error is for what
 // ended the verification as a whole. The report is good in both cases.
@@ -198,6 +202,7 @@ func (v *verification) run(ctx context.Context) error {
 			v.report.Encrypted += e.encrypted
 			v.report.Bytes += e.bytes
 			v.report.Renamed = append(v.report.Renamed, e.renamed...)
+			v.report.Recovered = append(v.report.Recovered, e.recovered...)
 		}
 	}()
 	list, err := v.candidates(ctx)

@@ -484,3 +484,32 @@ func shorten(t *testing.T, store *testds.Store, snapshot backupinfo.Snapshot) {
 		return bytes.Replace(text, []byte(`"size": 4194304`), []byte(`"size": 4194303`), 1)
 	})
 }
+
+// TestAGoodChunkThatWasPutAsideIsRecovered is what a verification leaves that dies before it puts a file back.
+func TestAGoodChunkThatWasPutAsideIsRecovered(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	snapshot := store.Backup("vm/100", first, image(t, "xs64:1:100"))
+	file := filepath.Join(store.Dir, ".chunks", chunkFiles(t, store)[0][:4], chunkFiles(t, store)[0])
+	for what, corrupt := range map[string]bool{"missing": false, "damaged": true} {
+		if err := os.Rename(file, file+".0.bad"); err != nil {
+			t.Fatal(err)
+		}
+		if corrupt {
+			put(t, file, "garbage")
+		}
+		if !corrupt { // no collection takes it
+			if report := collect(t, store, nothing); report.RemovedBad != 0 || report.Missing != 1 {
+				t.Errorf("%s: %+v", what, report)
+			}
+		}
+		report, verdicts := verify(t, store, datastore.VerifyOptions{DryRun: true})
+		if len(report.Recovered) != 0 || verdicts[0].Verdict != datastore.VerdictFailed {
+			t.Errorf("%s, dry: %+v, %+v", what, report, verdicts)
+		}
+		report, verdicts = verify(t, store, datastore.VerifyOptions{Snapshots: []backupinfo.Snapshot{snapshot}})
+		if len(report.Recovered) != 1 || report.Recovered[0] != filepath.Base(file)+".0.bad" || verdicts[0].Verdict != datastore.VerdictOK {
+			t.Errorf("%s: %+v, %+v", what, report, verdicts)
+		}
+	}
+}

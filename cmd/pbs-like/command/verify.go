@@ -203,6 +203,9 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 			text += fmt.Sprintf("; %s %s", plural(n, "snapshot"), partial.text)
 		}
 	}
+	if n := len(r.Recovered); n > 0 {
+		text += fmt.Sprintf("; recovered %s that an earlier verification had put aside and that are good", plural(n, "chunk"))
+	}
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
