@@ -117,6 +117,9 @@ func (c *collection) countLeftovers() (count int) {
 
 // isFree tells whether nobody works on a leftover, by its lock.
 func isFree(dir *os.File, name string) bool {
+	if stray, old, err := strayLeftover(dir, name, time.Now()); stray && err == nil {
+		return old
+	}
 	guard, err := lockLeftover(dir, name)
 	if err != nil || guard == nil {
 		return err != nil // the sweep tells what is wrong

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -60,7 +61,7 @@ func area(disk *fsop.Disk, root, parent *os.File) (*os.File, error) {
 		}
 		err = errors.Join(err, dir.Close())
 	}
-	if err != nil && !noRoom(err) {
+	if err != nil && !noRoom(err) && !isStray(err) {
 		return nil, err
 	}
 	return beneath.OpenDir(parent, ".")
@@ -84,6 +85,11 @@ func sameFileSystem(a, b *os.File) (bool, error) {
 	}
 	second, err := identityOf(b)
 	return err == nil && first.dev == second.dev, err
+}
+
+// isStray tells that something else has the name of a directory. The next sweep names it.
+func isStray(err error) bool {
+	return errors.Is(err, unix.ENOTDIR) || errors.Is(err, beneath.ErrSymlink)
 }
 
 // noRoom tells a full disk or quota, on which removing has to work all the same.
@@ -155,7 +161,9 @@ func (p place) dismantle(ctx context.Context, disk *fsop.Disk) error {
 // the operation that came across it: it is a notice, and stays for the next one.
 func (d *Datastore) sweep(ctx context.Context, disk *fsop.Disk, root *os.File, beside ...string) {
 	for _, name := range append([]string{leftoverDir}, beside...) {
-		if err := d.sweepDirectory(ctx, disk, root, name); err != nil {
+		if err := d.sweepDirectory(ctx, disk, root, name); isStray(err) && name == leftoverDir {
+			d.opts.Events.notice(name, "is no directory, and in the way of what is being made and removed, for which a hidden name beside it serves meanwhile; move it away", err)
+		} else if err != nil {
 			d.opts.Events.notice(name, "leftovers of an earlier operation could not be removed", err)
 		}
 	}
@@ -195,6 +203,12 @@ func (d *Datastore) sweepEntry(ctx context.Context, disk *fsop.Disk, dir *os.Fil
 	if temporary.MatchString(name) {
 		return removeAbandoned(disk, dir, name)
 	}
+	if stray, old, err := strayLeftover(dir, name, time.Now()); stray || err != nil {
+		if old && err == nil {
+			err = ignoreVanished(disk.Remove(dir, name))
+		}
+		return err
+	}
 	guard, err := lockLeftover(dir, name)
 	if err != nil || guard == nil {
 		return err
@@ -205,4 +219,15 @@ func (d *Datastore) sweepEntry(ctx context.Context, disk *fsop.Disk, dir *os.Fil
 	}
 	d.opts.Events.notice(fmt.Sprintf("%s/%s", leftoverDir, name), "leftover of an earlier operation removed", nil)
 	return nil
+}
+
+// strayLeftover tells that something under a leftover's name is no directory, as all are
+// that we make: nobody works on it, and no lock says so. It is old when it has been left
+// alone for so long that whoever put it there has had the time to look at it.
+func strayLeftover(dir *os.File, name string, now time.Time) (stray, old bool, err error) {
+	stat, err := beneath.Stat(dir, name)
+	if err != nil {
+		return false, false, ignoreVanished(err)
+	}
+	return stat.Mode&unix.S_IFMT != unix.S_IFDIR, now.Sub(time.Unix(stat.Mtim.Unix())) > rewritingTime, nil
 }

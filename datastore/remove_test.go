@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
@@ -185,6 +188,74 @@ func TestWhatIsMissingIsNotFoundAndNeverLocked(t *testing.T) {
 		if _, err := ds.RemoveGroup(t.Context(), snapshot.Group, datastore.RemoveGroupOptions{}); !errors.Is(err, datastore.ErrNotFound) {
 			t.Errorf("remove group %v: %v", snapshot.Group.Dir(), err)
 		}
+	}
+}
+
+// TestSomethingElseUnderTheNameOfTheHiddenDirectoryStopsNothing goes on beside it, and names it.
+func TestSomethingElseUnderTheNameOfTheHiddenDirectoryStopsNothing(t *testing.T) {
+	t.Parallel()
+	for what, make := range map[string]func(name string) error{
+		"a file": func(name string) error { return os.WriteFile(name, nil, 0o644) },
+		"a pipe": func(name string) error { return unix.Mkfifo(name, 0o644) },
+		"a link": func(name string) error { return os.Symlink("/tmp", name) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			store := testds.New(t)
+			stray := filepath.Join(store.Dir, ".pbs-like-leftover")
+			if err := make(stray); err != nil {
+				t.Fatal(err)
+			}
+			one := store.Backup("vm/100", first, image(t, "xs64:1:100"))
+			store.Backup("vm/100", second, image(t, "xs64:1:100"))
+			var notices []string
+			ds := store.Open(datastore.Options{Events: datastore.Events{Notice: func(n datastore.Notice) { notices = append(notices, n.Object+" "+n.Text) }}})
+			_, err := ds.RemoveSnapshot(t.Context(), one, datastore.RemoveOptions{})
+			if err != nil || len(notices) != 1 || !strings.HasPrefix(notices[0], ".pbs-like-leftover is no directory") {
+				t.Errorf("%v, %q", err, notices)
+			}
+			if _, err := ds.RemoveGroup(t.Context(), one.Group, datastore.RemoveGroupOptions{}); err != nil {
+				t.Error(err)
+			}
+			if len(store.Snapshots()) != 0 {
+				t.Error("not removed")
+			}
+			if _, err := os.Lstat(stray); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWhatIsNoDirectoryUnderALeftoversNameIsUnlinkedInTheEnd neither follows nor opens it.
+func TestWhatIsNoDirectoryUnderALeftoversNameIsUnlinkedInTheEnd(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Leftovers = true
+	outside := filepath.Join(t.TempDir(), "outside")
+	put(t, outside, "x")
+	name := filepath.Join(store.Dir, ".pbs-like-leftover", ".pbs-like-leftover-")
+	err := errors.Join(os.Mkdir(filepath.Dir(name), 0o755), unix.Mkfifo(name+"pipe", 0o644), os.Symlink(outside, name+"link"), os.WriteFile(name+"file", nil, 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, removed := range []int{0, 3} {
+		if report := collect(t, store, nothing); report.RemovedLeftovers != removed {
+			t.Errorf("%d removed instead of %d", report.RemovedLeftovers, removed)
+		}
+		names, err := os.ReadDir(filepath.Dir(name))
+		if err != nil || len(names) != 3-removed {
+			t.Errorf("%v, %v", names, err)
+		}
+		old := unix.NsecToTimespec(time.Now().Add(-2 * time.Hour).UnixNano())
+		for _, entry := range names {
+			if err := unix.UtimesNanoAt(unix.AT_FDCWD, filepath.Join(filepath.Dir(name), entry.Name()), []unix.Timespec{old, old}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
 	}
 }
 

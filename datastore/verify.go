@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/digest"
-	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/keys"
 )
@@ -357,34 +355,4 @@ func (v *verification) verify(ctx context.Context, snapshot backupinfo.Snapshot)
 	}
 	verdict.Unrecorded = v.record(ctx, reader, verdict.Verdict)
 	return verdict
-}
-
-// verdictOf says what it means that a snapshot can't be opened.
-func verdictOf(err error) Verdict {
-	switch {
-	case errors.Is(err, flock.ErrLocked):
-		return VerdictBusy
-	case errors.Is(err, ErrNotFound), errors.Is(err, flock.ErrChanged):
-		return VerdictVanished
-	case errors.Is(err, ErrUnfinished):
-		return VerdictUnfinished
-	case errors.Is(err, ErrCorrupt):
-		return VerdictFailed
-	}
-	return VerdictUnsure
-}
-
-// String tells what is wrong with an archive in one line.
-func (a ArchiveVerdict) String() string {
-	text := a.Name + ":"
-	if a.Err != nil {
-		text += " " + a.Err.Error()
-	}
-	if a.Lost > 0 {
-		text += fmt.Sprintf(" %d chunks are damaged or missing", a.Lost)
-	}
-	if a.Unread > 0 {
-		text += fmt.Sprintf(" %d chunks could not be read", a.Unread)
-	}
-	return text
 }
