@@ -36,6 +36,7 @@ func TestAnyHistoryLosesNothing(t *testing.T) {
 		for _, what := range []string{
 			"backup", "backup again", "backup more", "backup once more", "remove-snapshot", "remove-group", "prune", "protect",
 			"unprotect", "notes", "change-owner", "verify", "collect", "collect again", "damage",
+			"move-group", "merge-group", "merge-group again", "move-namespace", "create-namespace", "create-namespace again", "remove-namespace",
 		} {
 			do, _, _ := strings.Cut(what, " ")
 			actions[what] = func(r *rapid.T) { h.do(r, h.draw(r, do)) }
@@ -45,7 +46,10 @@ func TestAnyHistoryLosesNothing(t *testing.T) {
 }
 
 // disturbed are the steps that are made to go wrong.
-var disturbed = []string{"backup", "remove-snapshot", "remove-group", "prune", "protect", "unprotect", "notes", "change-owner", "verify", "collect"}
+var disturbed = []string{
+	"backup", "remove-snapshot", "remove-group", "prune", "protect", "unprotect", "notes", "change-owner", "verify", "collect",
+	"move-group", "merge-group", "move-namespace", "create-namespace", "remove-namespace",
+}
 
 // drawFailure says what happens to the disk. A kill costs a process, and is rarer.
 func drawFailure(r *rapid.T) string {
@@ -61,11 +65,12 @@ func drawFailure(r *rapid.T) string {
 var (
 	historyGroups = []step{{Group: "vm/1"}, {Group: "ct/1"}, {NS: "a/b", Group: "vm/1"}}
 	historyOwners = []string{"root@pam", "a@pbs", "b@pbs!token"}
+	historyPlaces = []string{"a", "a/b", "c", "c/d"}
 )
 
 // draw makes a step up. Mostly it is about something that is there.
 func (h *history) draw(r *rapid.T, do string) step {
-	s := rapid.SampledFrom(historyGroups).Draw(r, "group")
+	s := rapid.SampledFrom(h.someGroups()).Draw(r, "group")
 	s.Do = do
 	switch do {
 	case "backup":
@@ -79,6 +84,12 @@ func (h *history) draw(r *rapid.T, do string) step {
 		s.NS, s.Group = "", ""
 		s.Data = rapid.StringOfN(rapid.RuneFrom([]rune("0123456")), 1, 1, 1).Draw(r, "content")
 		s.Text = rapid.SampledFrom([]string{"flip", "cut", "empty", "remove"}).Draw(r, "how")
+	case "move-group", "merge-group":
+		s.Text = rapid.SampledFrom(append([]string{""}, historyPlaces...)).Draw(r, "target")
+	case "move-namespace", "create-namespace", "remove-namespace":
+		s.NS, s.Group = rapid.SampledFrom(historyPlaces).Draw(r, "namespace"), ""
+		s.Text = rapid.SampledFrom(historyPlaces).Draw(r, "new name")
+		s.Flag = rapid.IntRange(0, 2).Draw(r, "also") == 0
 	case "remove-group":
 		s.Flag = rapid.Bool().Draw(r, "keep protected")
 	case "prune":
@@ -92,6 +103,16 @@ func (h *history) draw(r *rapid.T, do string) step {
 		h.drawSnapshot(r, &s)
 	}
 	return s
+}
+
+// someGroups are a few that may be there, and after them those that are.
+func (h *history) someGroups() []step {
+	list := make([]step, 0, len(h.model.groups))
+	for group := range h.model.groups {
+		list = append(list, step{NS: group.Namespace.String(), Group: group.String()})
+	}
+	slices.SortFunc(list, func(a, b step) int { return cmp.Or(cmp.Compare(a.NS, b.NS), cmp.Compare(a.Group, b.Group)) })
+	return append(slices.Clone(historyGroups), list...)
 }
 
 func (h *history) drawBackup(r *rapid.T, s *step) {

@@ -12,8 +12,9 @@ import (
 
 // model is what a store should hold: plain values, with no idea of a disk.
 type model struct {
-	groups    map[backupinfo.Group]groupModel
-	snapshots map[backupinfo.Snapshot]snapshotModel
+	namespaces map[backupinfo.Namespace]bool // with the root
+	groups     map[backupinfo.Group]groupModel
+	snapshots  map[backupinfo.Snapshot]snapshotModel
 }
 
 type groupModel struct {
@@ -30,18 +31,20 @@ type snapshotModel struct {
 }
 
 func newModel() model {
-	return model{groups: map[backupinfo.Group]groupModel{}, snapshots: map[backupinfo.Snapshot]snapshotModel{}}
+	return model{namespaces: map[backupinfo.Namespace]bool{}, groups: map[backupinfo.Group]groupModel{}, snapshots: map[backupinfo.Snapshot]snapshotModel{}}
 }
 
-func (m model) clone() model { return model{maps.Clone(m.groups), maps.Clone(m.snapshots)} }
+func (m model) clone() model {
+	return model{maps.Clone(m.namespaces), maps.Clone(m.groups), maps.Clone(m.snapshots)}
+}
 
 func (m model) equal(other model) bool {
-	return maps.Equal(m.groups, other.groups) && maps.Equal(m.snapshots, other.snapshots)
+	return maps.Equal(m.namespaces, other.namespaces) && maps.Equal(m.groups, other.groups) && maps.Equal(m.snapshots, other.snapshots)
 }
 
 // between tells whether each group and each snapshot is as in one model or as in the other.
 func (m model) between(before, after model) error {
-	return errors.Join(eachOf(m.groups, before.groups, after.groups), eachOf(m.snapshots, before.snapshots, after.snapshots))
+	return errors.Join(eachOf(m.namespaces, before.namespaces, after.namespaces), eachOf(m.groups, before.groups, after.groups), eachOf(m.snapshots, before.snapshots, after.snapshots))
 }
 
 func eachOf[K, V comparable](got, before, after map[K]V) (wrong error) {
@@ -84,6 +87,10 @@ func (m model) tidy(group backupinfo.Group) {
 // tells the contents whose chunks can't be read.
 func (m model) after(s step, bad func(digit byte) bool) (model, error) {
 	next := m.clone()
+	switch s.Do {
+	case "move-group", "merge-group", "move-namespace", "create-namespace", "remove-namespace":
+		return next, next.afterTree(s)
+	}
 	if s.Group != "" && s.Do != "backup" {
 		_, isGroup := m.groups[s.group()]
 		_, isSnapshot := m.snapshots[s.snapshot()]
@@ -118,6 +125,9 @@ func (m model) after(s step, bad func(digit byte) bool) (model, error) {
 }
 
 func (m model) backUp(s step) error {
+	if !m.namespaces[s.group().Namespace] {
+		return datastore.ErrNotFound
+	}
 	owner := backupinfo.AuthID(s.Text)
 	if group, ok := m.groups[s.group()]; ok && group.owner != owner {
 		return datastore.ErrNotOwner

@@ -27,7 +27,7 @@ type step struct {
 	Time      backupinfo.Time // of the snapshot; 0 means the group
 	Data      string          // the contents of a new snapshot, one digit each
 	Keep      backupinfo.KeepOptions
-	Text      string // notes, a reason, an owner
+	Text      string // notes, a reason, an owner, a namespace to move to
 	Until     backupinfo.Time
 	Flag      bool   // commit, keep what is protected, only what has expired, at once
 	Disk      string // what happens to the disk, as package fsoptest writes it; empty is nothing
@@ -97,6 +97,14 @@ func (s step) run(ctx context.Context, dir string, disk *fsop.Disk) error {
 		_, err = store.Verify(ctx, datastore.VerifyOptions{Depth: -1})
 	case "collect":
 		_, err = store.Collect(ctx, s.collectOptions())
+	case "move-group", "merge-group":
+		_, err = store.MoveGroup(ctx, s.group(), namespace(s.Text), datastore.MoveOptions{Merge: s.Do == "merge-group"})
+	case "move-namespace":
+		_, err = store.MoveNamespace(ctx, namespace(s.NS), namespace(s.Text), datastore.MoveNamespaceOptions{})
+	case "create-namespace":
+		err = store.CreateNamespace(ctx, namespace(s.NS), datastore.CreateNamespaceOptions{Parents: s.Flag})
+	case "remove-namespace":
+		_, err = store.RemoveNamespace(ctx, namespace(s.NS), datastore.RemoveNamespaceOptions{DeleteGroups: s.Flag})
 	case "damage":
 		err = s.damage(dir)
 	default:

@@ -43,7 +43,11 @@ func newHistory(t testing.TB, fail rapid.TB, parent string) *history {
 	if err != nil {
 		fail.Fatal(err)
 	}
-	return &history{t: t, dir: dir, model: newModel(), now: first, spoiled: map[byte]bool{}}
+	h := &history{t: t, dir: dir, model: newModel(), now: first, spoiled: map[byte]bool{}}
+	for _, ns := range []string{"", "a", "a/b"} {
+		h.model.namespaces[namespace(ns)] = true
+	}
+	return h
 }
 
 func (h *history) close() { _ = os.RemoveAll(h.dir) }
@@ -66,6 +70,7 @@ func (h *history) do(fail rapid.TB, s step) {
 	}
 	err := s.run(h.t.Context(), h.dir, nil)
 	switch {
+	case wantErr == errRefused && err != nil: //nolint:errorlint // it is of no class
 	case s.Do == "damage" && errors.Is(err, fs.ErrNotExist): // no such chunk
 	case !errors.Is(err, wantErr):
 		fail.Fatalf("%s: %v, want %v", s, err, wantErr)
@@ -89,7 +94,12 @@ func (h *history) doWithFailure(fail rapid.TB, s step) {
 	if wrong := got.between(h.model, h.widened(s, want, got)); wrong != nil {
 		fail.Fatalf("%s ended in %v: %v", s, err, wrong)
 	}
-	whole := s.Do == "remove-group" && !s.Flag
+	if s.Do == "merge-group" {
+		if err := got.inOnePlace(s, h.model); err != nil {
+			fail.Fatalf("%s: %v", s, err)
+		}
+	}
+	whole := s.Do == "remove-group" && !s.Flag || s.Do == "remove-namespace" || strings.HasPrefix(s.Do, "move-")
 	switch removed := got.equalSnapshots(want); {
 	case whole && !removed && !got.equalSnapshots(h.model):
 		fail.Fatalf("%s ended in %v: half of it is left: %+v", s, err, got)
@@ -100,7 +110,7 @@ func (h *history) doWithFailure(fail rapid.TB, s step) {
 }
 
 func (m model) equalSnapshots(other model) bool {
-	return model{nil, m.snapshots}.equal(model{nil, other.snapshots})
+	return model{m.namespaces, nil, m.snapshots}.equal(model{other.namespaces, nil, other.snapshots})
 }
 
 // widened is what may be there after a backup that went wrong: an unfinished snapshot, and its group.
@@ -152,6 +162,7 @@ func (h *history) observe(fail rapid.TB) model {
 	m, store, ctx := newModel(), h.open(fail), h.t.Context()
 	for ns, err := range store.Namespaces(ctx, backupinfo.Namespace{}, -1) {
 		must(fail, err)
+		m.namespaces[ns] = true
 		for group, err := range store.Groups(ctx, ns) {
 			must(fail, err, group.Err)
 			text, err := store.Notes(ctx, backupinfo.Object{Group: group.Group})

@@ -29,6 +29,10 @@ var interleaved = []operation{
 	{name: "collect"},
 	{name: "verify"},
 	{name: "restore", object: "vm/100/" + first.String()},
+	{name: "move-group", object: "vm/100", data: "a"},
+	{name: "merge-group", object: "vm/300", data: "b"},
+	{name: "move-namespace", object: "b", data: "a/c"},
+	{name: "remove-empty-namespace", object: "a"},
 }
 
 func (o operation) String() string { return o.name + " " + o.object }
@@ -60,6 +64,8 @@ func interleaveStore(t *testing.T) *testds.Store {
 	store.Backup("vm/100", first, image(t, "xs64:1:3000"))
 	store.Backup("vm/100", second, image(t, "xs64:2:3000"))
 	store.Backup("vm/300", first, image(t, "xs64:3:3000"))
+	makeNamespaces(store, "a")
+	backUpIn(store, "b", "vm/300", second)
 	garbage := store.Backup("vm/500", first, image(t, "xs64:9:3000"))
 	if _, err := store.Open(datastore.Options{}).RemoveSnapshot(t.Context(), garbage, datastore.RemoveOptions{}); err != nil {
 		t.Fatal(err)
@@ -105,7 +111,7 @@ func fair(err error) bool {
 	if err == nil {
 		return true
 	}
-	for _, class := range []error{flock.ErrLocked, flock.ErrChanged, datastore.ErrNotFound, datastore.ErrProtected, datastore.ErrOlder, datastore.ErrExists} {
+	for _, class := range []error{flock.ErrLocked, flock.ErrChanged, datastore.ErrNotFound, datastore.ErrProtected, datastore.ErrOlder, datastore.ErrExists, datastore.ErrNotEmpty} {
 		if errors.Is(err, class) {
 			return true
 		}
