@@ -513,3 +513,27 @@ func TestAGoodChunkThatWasPutAsideIsRecovered(t *testing.T) {
 		}
 	}
 }
+
+// TestAVerdictIsNotRecordedInAnotherManifestThanWasVerified exchanges it while a chunk is read.
+func TestAVerdictIsNotRecordedInAnotherManifestThanWasVerified(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true
+	snapshot := store.Backup("vm/100", first, image(t, "xs64:1:4M"))
+	changed := false
+	ds := store.Open(datastore.Options{Events: datastore.Events{Progress: func(p datastore.Progress) {
+		if p.Operation == "verify" && !changed {
+			changed = true
+			rewriteManifest(t, store, snapshot, func(text []byte) []byte {
+				return bytes.Replace(text, []byte(`"size": 4194304`), []byte(`"size": 4194303`), 1)
+			})
+		}
+	}}})
+	report, verdicts := verifyWith(t, ds, datastore.VerifyOptions{})
+	if !changed || report.Unrecorded != 1 || verdicts[0].Verdict != datastore.VerdictOK || !strings.Contains(verdicts[0].Unrecorded.Error(), "another manifest") {
+		t.Errorf("%+v, %+v", report, verdicts)
+	}
+	if readManifest(t, store, snapshot).VerifyState() != nil {
+		t.Error("a verdict was recorded")
+	}
+}
