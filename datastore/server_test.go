@@ -176,7 +176,7 @@ func TestWhoMayNotReadTheServersConfigurationChangesHisOwnStore(t *testing.T) {
 	if err := errors.Join(os.Chown(store.place.Etc, 0, 0), os.Chmod(store.place.Etc, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range allOperations {
+	for _, o := range append(allOperations[:len(allOperations):len(allOperations)], starting["move namespace"]) {
 		if line := store.asUser(nobody, o); line != "done" {
 			t.Errorf("%s %s: %s", o.name, o.object, line)
 		}
