@@ -70,7 +70,7 @@ func (h *history) do(fail rapid.TB, s step) {
 	}
 	err := s.run(h.t.Context(), h.dir, nil)
 	switch {
-	case wantErr == errRefused && err != nil: //nolint:errorlint // it is of no class
+	case errors.Is(wantErr, errRefused) && err != nil: // it is of no class
 	case s.Do == "damage" && errors.Is(err, fs.ErrNotExist): // no such chunk
 	case !errors.Is(err, wantErr):
 		fail.Fatalf("%s: %v, want %v", s, err, wantErr)
