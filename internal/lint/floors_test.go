@@ -42,11 +42,13 @@ var house = map[string]place{
 
 	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
 
-	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop"}, "a server's locks know names, and no stores of ours"},
+	"internal/unitname": {1, nil, "names of files from any bytes"},
+
+	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop", "internal/unitname"}, "a server's locks know names, and no stores of ours"},
 
 	"internal/activity": {2, []string{"internal/fsop"}, "what a process says that it does; knows no stores"},
 
-	"storelock":          {2, []string{"internal/fsop"}, "a lock over a store of four operations, whatever that is"},
+	"storelock":          {2, []string{"internal/fsop", "internal/unitname"}, "a lock over a store of four operations, whatever that is"},
 	"storelock/s3store":  {2, []string{"storelock"}, "one kind of store beside it"},
 	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/unitname"
 )
 
 const runPrefix = "/run/proxmox-backup/locks/STORE/"
@@ -50,8 +51,8 @@ func TestNamesOfLockFilesAreThoseOfTheServers(t *testing.T) {
 	t.Parallel()
 	v := readVectors(t)
 	for _, c := range v.Cases {
-		if got := LockName(c.Namespace, c.Name); got != c.File || runPrefix+got != c.Full || len(escape(c.Name)) != c.Length {
-			t.Errorf("%q, %q: %q (%d bytes), want %q", c.Namespace, c.Name, got, len(escape(c.Name)), c.File)
+		if got := LockName(c.Namespace, c.Name); got != c.File || runPrefix+got != c.Full || len(unitname.Escape(c.Name)) != c.Length {
+			t.Errorf("%q, %q: %q (%d bytes), want %q", c.Namespace, c.Name, got, len(unitname.Escape(c.Name)), c.File)
 		}
 	}
 	for _, c := range v.Old.Cases {
@@ -66,7 +67,7 @@ func TestNamesOfLockFilesAreThoseOfTheServers(t *testing.T) {
 	if got, want := ManifestLockName("a", "vm/1/2022-05-02T08:11:33Z"), `a/vm-1-2022\x2d05\x2d02T08\x3a11\x3a33Z-.index.json.lck`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := escape(".a/.b"); got != `\x2ea-.b` {
+	if got := unitname.Escape(".a/.b"); got != `\x2ea-.b` {
 		t.Errorf("a dot in front: %q", got)
 	}
 }
