@@ -23,8 +23,9 @@ const (
 )
 
 const (
-	maxFaults = 3    // so often may the store fail one after the other
-	maxLooks  = 1000 // so often a listing is made again at once because it was overtaken
+	maxFaults = 3  // so often may the store fail one after the other
+	maxLooks  = 10 // so often a listing is made again at once because it was overtaken
+	maxGhosts = 20 // so often an object may be listed and not be there
 )
 
 // acquisition is one attempt to have the lock, from the first look to having it
@@ -39,16 +40,18 @@ type acquisition struct {
 	mine     object  // our candidate, then our lock
 	quiet    instant // the deciding look must begin after it
 	waiting  bool    // quiet is to be waited for
+	asked    instant // when the listing that is looked at was asked for
 	renewal  renewal
-	keys     []string        // of the look that is going on
-	load     []string        // its keys that are still to be loaded
-	before   []string        // the keys of the look before, if that could decide
-	known    map[string]bool // instances of the exclusive locks that we queue behind
+	keys     []string           // of the look that is going on
+	load     []string           // its keys that are still to be loaded
+	before   []string           // the keys of the look before, if that could decide
+	known    map[candidate]bool // the exclusive locks that we queue behind
 	watch    watch
-	stuck    map[string]error // stale, but not to be deleted
+	stuck    map[string]stuck // stale, but not to be deleted
 	clear    []string
-	cleared  []*seen // what was deleted because it was stale
-	looks    int
+	cleared  []cleared // what was deleted because it was stale
+	looks    int       // in a row that were overtaken
+	tried    bool      // there was one whole attempt
 	faults   int
 	looked   instant // when the last look began: what looking costs
 	progress instant // when something last changed: how fast it is worth looking again
@@ -65,10 +68,22 @@ type acquisition struct {
 
 func newAcquisition(cfg *config, self Lock, seed uint64, watched watch, now instant) (*acquisition, request) {
 	m := &acquisition{
-		cfg: cfg, self: self, rng: *rand.NewPCG(seed, 0), began: now, looked: now, progress: now, watch: watched, stuck: map[string]error{},
+		cfg: cfg, self: self, rng: *rand.NewPCG(seed, 0), began: now, looked: now, progress: now, watch: watched, stuck: map[string]stuck{},
 		queue: newQueue(self.Instance, cfg, now),
 	}
-	return m, m.look()
+	return m, m.look(now)
+}
+
+// stuck is a stale object that could not be deleted.
+type stuck struct {
+	err   error
+	since instant
+}
+
+// cleared is a stale object that was deleted.
+type cleared struct {
+	key string
+	was *seen
 }
 
 func (m *acquisition) step(now instant, a answer) request {
@@ -99,8 +114,8 @@ func (m *acquisition) step(now instant, a answer) request {
 }
 
 // look lists the locks anew.
-func (m *acquisition) look() request {
-	m.phase = phaseList
+func (m *acquisition) look(now instant) request {
+	m.phase, m.asked = phaseList, now
 	return list(locksPrefix)
 }
 
@@ -129,7 +144,7 @@ func (m *acquisition) loaded(now instant, a answer) request {
 		// It may have been renamed by a refresh: then the new name is one that
 		// this listing has not got.
 		if !m.cfg.rules.skipVanished {
-			return m.again(now)
+			return m.vanished(now, key, a.err)
 		}
 		m.keys = slices.DeleteFunc(slices.Clone(m.keys), func(k string) bool { return k == key })
 		return m.loadNext(now)
@@ -138,18 +153,42 @@ func (m *acquisition) loaded(now instant, a answer) request {
 	return m.loadNext(now)
 }
 
-// again looks again at once, because what was seen is no snapshot.
+// vanished looks again. What a store keeps listing and never has is no lock that is
+// being renamed: it counts as an object that can't be read, so that it is named,
+// and goes stale.
+func (m *acquisition) vanished(now instant, key string, err error) request {
+	s := m.watch[key]
+	if s == nil {
+		return m.again(now)
+	}
+	if s.missing++; s.missing == 1 {
+		s.missed = now
+	}
+	if s.missing < maxGhosts || now.watched(s.missed) < 2*m.cfg.recheck {
+		return m.again(now)
+	}
+	m.watch.loaded(key, nil, err, now)
+	return m.loadNext(now)
+}
+
+// again looks again, because what was seen is no snapshot: at once if that does
+// not happen too often.
 func (m *acquisition) again(now instant) request {
 	m.before = nil
-	if m.looks++; m.looks%maxLooks == 0 {
-		return m.pause(now, m.cfg.poll)
+	m.looks++
+	m.tried = m.tried || m.looks > 10*maxLooks
+	switch {
+	case m.tried && m.isOver(now):
+		return m.giveUp(now)
+	case m.looks > maxLooks:
+		return m.pauseFor(m.cfg.poll)
 	}
-	return m.look()
+	return m.look(now)
 }
 
 // judge has a whole listing with all that is in it.
 func (m *acquisition) judge(now instant) request {
-	m.faults = 0
+	m.faults, m.looks = 0, 0
 	if m.denied == 0 {
 		m.broken = nil
 	}
@@ -168,15 +207,16 @@ func (m *acquisition) judge(now instant) request {
 // were given up and came back.
 func (m *acquisition) others(now instant) (others []*seen) {
 	for _, key := range m.keys {
-		s := m.watch[key]
-		switch {
-		case s == nil || s.err == nil && s.loaded && s.lock.Instance == m.self.Instance:
-		case m.cfg.rules.ignoreStale && s.stale(m.cfg, now):
-		default:
+		if s := m.watch[key]; m.counts(s, now) {
 			others = append(others, s)
 		}
 	}
 	return others
+}
+
+func (m *acquisition) counts(s *seen, now instant) bool {
+	ours := s == nil || s.err == nil && s.loaded && s.lock.Instance == m.self.Instance
+	return !ours && !(m.cfg.rules.ignoreStale && s.stale(m.cfg, now))
 }
 
 // stale are the keys to be deleted: a stale object is never passed over. Its
@@ -184,7 +224,7 @@ func (m *acquisition) others(now instant) (others []*seen) {
 func (m *acquisition) stale(now instant) (keys []string) {
 	for _, key := range m.keys {
 		s := m.watch[key]
-		if s == nil || lockName(key) == m.mine.name || m.stuck[key] != nil {
+		if s == nil || lockName(key) == m.mine.name || m.isStuck(key, now) {
 			continue
 		}
 		orphan := s.err == nil && s.loaded && s.lock.Instance == m.self.Instance
@@ -195,14 +235,23 @@ func (m *acquisition) stale(now instant) (keys []string) {
 	return keys
 }
 
+// isStuck says whether an object could not be deleted a short time ago. It is
+// tried again: what refused may have been a moment's fault.
+func (m *acquisition) isStuck(key string, now instant) bool {
+	s, ok := m.stuck[key]
+	return ok && now.watched(s.since) < m.cfg.stale/60
+}
+
 func (m *acquisition) didClear(now instant, a answer) request {
 	key := m.clear[0]
 	m.clear = m.clear[1:]
+	was := m.watch[key]
+	delete(m.stuck, key)
 	switch {
-	case a.err != nil && !isNotFound(a.err):
-		m.stuck[key] = a.err
-	case a.err == nil && m.watch[key] != nil && m.watch[key].lock.Instance != m.self.Instance:
-		m.cleared = append(m.cleared, m.watch[key])
+	case a.err != nil && (!isNotFound(a.err) || was != nil && isNotFound(was.err)): // the latter: listed, and never there
+		m.stuck[key] = stuck{a.err, now}
+	case a.err == nil && was != nil && was.lock.Instance != m.self.Instance:
+		m.cleared = append(m.cleared, cleared{key, was})
 	}
 	if len(m.clear) > 0 {
 		return remove(lockName(m.clear[0]))
@@ -220,75 +269,10 @@ func (m *acquisition) hold(now instant) {
 	m.before = nil
 }
 
-// restless is how long the deciding look has to wait yet.
-func (m *acquisition) restless(now instant) time.Duration {
+// restless is how long a deciding look has to wait yet that is asked for at a moment.
+func (m *acquisition) restless(asked instant) time.Duration {
 	if !m.waiting {
 		return 0
 	}
-	return max(m.cfg.recheck-now.watched(m.quiet), 0)
-}
-
-// yield takes our candidate away and tries again later.
-func (m *acquisition) yield(why error) request {
-	m.phase, m.before = phaseYield, nil
-	if why != nil {
-		m.left = append(m.left, m.mine.name)
-	}
-	return remove(m.mine.name)
-}
-
-func (m *acquisition) yielded(now instant, a answer) request {
-	if a.err != nil && !isNotFound(a.err) {
-		m.left = append(m.left, m.mine.name)
-	}
-	m.mine = object{}
-	if m.denied >= maxFaults {
-		return m.quit(failed(m.broken))
-	}
-	// Another one has most likely done the same: not again at the same moment.
-	return m.pause(now, time.Duration(m.random(int64(8*(m.cfg.poll+m.cfg.recheck)))))
-}
-
-func (m *acquisition) random(n int64) int64 { return rand.New(&m.rng).Int64N(max(n, 1)) }
-
-// pause waits until it is worth looking again, or leaves if the time is over.
-// Without a duration it looks more often while things move.
-func (m *acquisition) pause(now instant, d time.Duration) request {
-	over := m.cfg.timeout - now.watched(m.began)
-	if over <= 0 {
-		return m.giveUp(now)
-	}
-	if d <= 0 {
-		d = m.interval(now)
-	}
-	return m.pauseFor(min(d, over))
-}
-
-// interval grows with the time for which nothing has changed, so that who waits for
-// hours asks seldom and who waits for milliseconds asks often.
-func (m *acquisition) interval(now instant) time.Duration {
-	// On a slow store, or a busy machine, looking must not be most of what is done.
-	cost := now.watched(m.looked)
-	least := max(m.cfg.poll, cost) * time.Duration(1+m.queue.ahead)
-	d := min(max(now.watched(m.progress)/16, least), max(time.Second, 2*m.cfg.recheck), m.cfg.ticketStale/4)
-	return d*3/4 + time.Duration(m.random(int64(d/2)))
-}
-
-func (m *acquisition) pauseFor(d time.Duration) request {
-	m.phase = phasePause
-	return wait(d)
-}
-
-func (m *acquisition) paused(now instant) request {
-	m.before, m.looked = nil, now
-	return m.look()
-}
-
-// fault is for a store that failed: it may work the next time.
-func (m *acquisition) fault(now instant, err error) request {
-	m.before, m.broken = nil, err
-	if m.faults++; m.faults >= maxFaults {
-		return m.quit(failed(err))
-	}
-	return m.pauseFor(m.interval(now))
+	return max(m.cfg.recheck-asked.watched(m.quiet), 0)
 }

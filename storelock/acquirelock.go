@@ -25,13 +25,14 @@ func Acquire(ctx context.Context, backend Backend, opts Options) (*Guard, error)
 	watched := s.remembered()
 	m, first := newAcquisition(&s.cfg, s.self, s.seed, watched, s.clock.now())
 	s.run(ctx, &watchful{m, s}, first, m.cancel, cleanupTime)
+	s.self = m.self
 	s.remember(m.watch)
 	s.report(m.cleared)
 	s.forget(m.left)
 	if m.err != nil {
 		return nil, s.explain(m)
 	}
-	return newGuard(ctx, s, m), nil
+	return newGuard(ctx, s, m.mine, m.watch.hasForeign()), nil
 }
 
 // session is what one acquisition and its guard have in common.
@@ -86,15 +87,17 @@ func (w *watchful) step(now instant, a answer) request {
 func (s *session) locked(m *acquisition, b *blocked) *LockedError {
 	e := &LockedError{Store: s.backend.String(), Exclusive: s.cfg.exclusive, Waited: b.waited}
 	now := s.clock.now()
-	for key, seen := range m.watch {
-		for _, h := range b.holders {
-			if h == seen {
-				e.Holders = append(e.Holders, seen.info(lockName(key), &s.cfg, now))
-			}
+	for _, key := range b.holders[:min(len(b.holders), mostHolders)] {
+		if seen := m.watch[key]; seen != nil {
+			e.Holders = append(e.Holders, seen.info(lockName(key), &s.cfg, now))
 		}
 	}
+	e.More = len(b.holders) - len(e.Holders)
 	return e
 }
+
+// mostHolders is how many are told of one by one: a store full of garbage has thousands.
+const mostHolders = 20
 
 func (s *session) explain(m *acquisition) error {
 	b, ok := errors.AsType[*blocked](m.err)
@@ -108,11 +111,11 @@ func (s *session) explain(m *acquisition) error {
 	return e
 }
 
-func (s *session) report(cleared []*seen) {
+func (s *session) report(gone []cleared) {
 	if s.opts.Cleared == nil {
 		return
 	}
-	for _, c := range cleared {
-		s.opts.Cleared(c.info("", &s.cfg, s.clock.now()))
+	for _, c := range gone {
+		s.opts.Cleared(c.was.info(lockName(c.key), &s.cfg, s.clock.now()))
 	}
 }

@@ -2,18 +2,26 @@ package storelock
 
 import "slices"
 
+// candidate is one candidate of one owner, whatever key it has at the moment.
+type candidate struct {
+	instance string
+	thread   int64
+}
+
+func candidateOf(s *seen) candidate { return candidate{s.lock.Instance, s.lock.ThreadID} }
+
 // enter decides whether to try: only without an exclusive lock there, as the
 // original, and only when it is our turn. Behind an exclusive lock of our own kind
 // the first of the queue may stand ready, so that the change over takes no
 // recheck delay; that one holds and does not look again, or yields.
 func (m *acquisition) enter(now instant, others []*seen) request {
 	blocked, ours := false, true
-	m.known = map[string]bool{}
+	m.known = map[candidate]bool{}
 	for _, s := range others {
 		if s.exclusive() {
 			blocked = true
 			ours = ours && !s.foreign()
-			m.known[s.lock.Instance] = true
+			m.known[candidateOf(s)] = true
 		}
 	}
 	switch {
@@ -27,7 +35,11 @@ func (m *acquisition) enter(now instant, others []*seen) request {
 	return m.askQueue(now)
 }
 
+// create makes a candidate. It has another thread id than those before it, as others
+// would find it twice and take it for one: who stands ready behind a holder waits
+// for that candidate only, and two must never wait for each other.
 func (m *acquisition) create(now instant) request {
+	m.self.ThreadID = 1 + m.random(1<<24)
 	m.mine = newObject(m.self, now, m.cfg)
 	m.self.Sequence = m.mine.lock.Sequence
 	m.phase = phaseCreate
@@ -57,22 +69,22 @@ func (m *acquisition) decide(now instant, others []*seen) request {
 			blocked = blocked || m.cfg.exclusive
 			continue
 		}
-		if !m.cfg.exclusive || s.foreign() || !m.known[s.lock.Instance] {
+		if !m.cfg.exclusive || s.foreign() || !m.known[candidateOf(s)] {
 			return m.yield(nil)
 		}
 		blocked = true
 	}
-	switch rest := m.restless(now); {
+	switch rest := m.restless(m.asked); {
 	case now.age(m.mine.began) > m.cfg.refreshAfter():
 		return m.renew(now)
 	case blocked:
 		m.before = nil
 		return m.keepPlace(now)
 	case rest > 0:
-		return m.pauseFor(rest)
+		return m.pauseFor(m.restless(now))
 	case !m.cfg.rules.oneLook && !slices.Equal(m.before, m.keys):
 		m.before = m.keys
-		return m.look()
+		return m.look(now)
 	}
 	return m.leaveQueue()
 }
@@ -91,6 +103,8 @@ func (m *acquisition) renewStep(now instant, a answer) request {
 	}
 	m.left = append(m.left, m.renewal.left...)
 	m.self.Sequence = m.renewal.new.lock.Sequence
+	// Never that number again, also if it failed: the object with it may yet arrive.
+	m.mine.lock.Sequence = m.self.Sequence
 	switch m.renewal.end {
 	case renewed:
 		m.mine = m.renewal.new

@@ -32,7 +32,8 @@ var (
 	// ErrNotLocked: what was to be released was not there any more. Its number is 74.
 	ErrNotLocked = errors.New("not locked")
 
-	// ErrNotMine: what was to be changed belongs to another owner. Its number is 75.
+	// ErrNotMine: what was to be adopted, or was handed over, belongs to another
+	// owner. Its number is 75.
 	ErrNotMine = errors.New("the lock belongs to somebody else")
 
 	// ErrOptions: the options do not fit together. Its number is 70.
@@ -71,6 +72,7 @@ type LockedError struct {
 	Exclusive bool   // what was asked for
 	Waited    time.Duration
 	Holders   []Info // may be empty: whoever was there has gone at the last moment, or waits before us
+	More      int    // holders that are not among them: only the first are told
 }
 
 // Error returns one line for a human.
@@ -83,6 +85,9 @@ func (e *LockedError) Error() string {
 	fmt.Fprintf(&b, "%q is locked: no %s lock after %v", e.Store, mode, e.Waited.Round(time.Millisecond))
 	for _, h := range e.Holders {
 		b.WriteString("; held " + h.String())
+	}
+	if e.More > 0 {
+		fmt.Fprintf(&b, "; and by %d more", e.More)
 	}
 	return b.String()
 }

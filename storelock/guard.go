@@ -19,28 +19,28 @@ type Guard struct {
 	cancel context.CancelCauseFunc
 	turn   chan struct{} // has one element while nobody talks to the store
 	stop   chan struct{}
+	halt   sync.Once     // closes stop
 	ended  chan struct{} // the refresher has
 
 	mu      sync.Mutex // for what follows; never held during a call of the store
 	mine    object
 	keeping keeping
-	foreign bool // a Borg was seen in this store
+	foreign bool  // a Borg was seen in this store
+	failure error // of the last renewal that was not successful
 	lost    error
 	closed  bool
+	handed  bool // over to another process
 	left    []string
 	result  error // of Close
 }
 
-func newGuard(ctx context.Context, s *session, m *acquisition) *Guard {
+func newGuard(ctx context.Context, s *session, mine object, foreign bool) *Guard {
 	// Work that is called off ends by itself; losing the lock must reach it too.
 	work, cancel := context.WithCancelCause(ctx)
 	g := &Guard{
-		s: s, name: s.self.Instance, ctx: work, cancel: cancel, mine: m.mine,
+		s: s, name: s.self.Instance, ctx: work, cancel: cancel, mine: mine, foreign: foreign,
 		turn: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
-		keeping: keeping{cfg: &s.cfg, confirmed: m.mine.began},
-	}
-	for _, seen := range m.watch {
-		g.foreign = g.foreign || seen.loaded && seen.foreign()
+		keeping: keeping{cfg: &s.cfg, confirmed: mine.began},
 	}
 	g.turn <- struct{}{}
 	go g.refresh()
@@ -61,13 +61,15 @@ func (g *Guard) Exclusive() bool { return g.s.cfg.exclusive }
 func (g *Guard) Instance() string { return g.name }
 
 // Err is nil while the lock is held as far as we know, without asking anybody; else
-// ErrLost with its reason, or ErrNotLocked after Close.
+// ErrLost with its reason, ErrNotMine after HandOver, or ErrNotLocked after Close.
 func (g *Guard) Err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.lost != nil:
 		return g.lost
+	case g.handed:
+		return ErrNotMine
 	case g.closed:
 		return ErrNotLocked
 	}
@@ -139,7 +141,11 @@ func (g *Guard) confirm(ctx context.Context) error {
 // renew replaces our object. It says ErrLost if the lock is lost by now.
 func (g *Guard) renew(ctx context.Context, as Lock) error {
 	mine := g.object()
-	r, first := renew(&g.s.cfg, mine, as, g.s.clock.now())
+	// An attempt that hangs must not outlast the time in which a loss has to be told.
+	ctx, stop := context.WithTimeout(ctx, g.patience())
+	defer stop()
+	began := g.s.clock.now()
+	r, first := renew(&g.s.cfg, mine, as, began)
 	g.s.run(ctx, &r, first, func(error) {}, g.s.cfg.stale/24)
 	now := g.s.clock.now()
 	g.mu.Lock()
@@ -150,7 +156,8 @@ func (g *Guard) renew(ctx context.Context, as Lock) error {
 		g.mine, g.s.self = r.new, r.new.lock
 		g.keeping.succeeded(r.new)
 	case gone, unsure, running:
-		g.keeping.failed(now)
+		g.keeping.failed(began)
+		g.failure = r.err
 		// The number must not be used again: the object with it may yet arrive.
 		g.mine.lock.Sequence = r.new.lock.Sequence
 	}
@@ -162,7 +169,7 @@ func (g *Guard) renew(ctx context.Context, as Lock) error {
 	case r.end == gone:
 		return g.lose(fmt.Errorf("%w: %q is not there any more", ErrLost, mine.name))
 	case lost:
-		return g.lose(fmt.Errorf("%w: it could not be renewed in time: %w", ErrLost, r.err))
+		return g.lose(tooLate(r.err))
 	}
 	return fmt.Errorf("the lock could not be renewed: %w", r.err)
 }
@@ -198,7 +205,8 @@ func (g *Guard) hasForeign() bool {
 // Close gives the lock back. After nil our object is gone. ErrNotLocked: it was
 // gone already, by nobody of ours; ErrLost: the lock had been lost before; any
 // other error: it may still be there, and is deleted in the background as soon
-// as that works, or goes stale. A second Close does nothing and says the same.
+// as that works, or goes stale. A second Close does nothing and says the same, and
+// so does one after HandOver, which says nil.
 func (g *Guard) Close() error {
 	if g == nil {
 		return nil
@@ -206,15 +214,17 @@ func (g *Guard) Close() error {
 	<-g.turn
 	defer func() { g.turn <- struct{}{} }()
 	g.mu.Lock()
-	closed := g.closed
+	closed, handed := g.closed, g.handed
 	g.closed = true
 	g.mu.Unlock()
 	if closed {
 		return g.result
 	}
-	close(g.stop)
+	g.halt.Do(func() { close(g.stop) })
 	g.cancel(fs.ErrClosed)
-	g.result = g.release()
+	if !handed {
+		g.result = g.release()
+	}
 	return g.result
 }
 

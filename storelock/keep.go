@@ -8,7 +8,7 @@ type keeping struct {
 	cfg       *config
 	confirmed instant // when the call began that stored the object which counts
 	failing   bool    // no renewal was successful since
-	since     instant // the first one that was not
+	since     instant // when the first one began that was not
 }
 
 // due says whether it is time to renew.
@@ -31,9 +31,9 @@ func (k *keeping) succeeded(mine object) {
 	k.confirmed, k.failing = mine.began, false
 }
 
-func (k *keeping) failed(now instant) {
+func (k *keeping) failed(began instant) {
 	if !k.failing {
-		k.failing, k.since = true, now
+		k.failing, k.since = true, began
 	}
 }
 

@@ -15,8 +15,8 @@ func failed(err error) error { return fmt.Errorf("%w: %w", ErrFailed, err) }
 // knows the store's name.
 type blocked struct {
 	waited  time.Duration
-	holders []*seen
-	stuck   error // a stale object that could not be removed
+	holders []string // their keys
+	stuck   error    // a stale object that could not be removed
 }
 
 func (b *blocked) Error() string { return "others hold the lock" }
@@ -26,17 +26,17 @@ func (m *acquisition) giveUp(now instant) request {
 	if len(b.holders) == 0 && m.broken != nil {
 		return m.quit(failed(m.broken))
 	}
-	for _, err := range m.stuck {
-		b.stuck = errors.Join(b.stuck, err)
+	for _, s := range m.stuck {
+		b.stuck = errors.Join(b.stuck, s.err)
 	}
 	return m.quit(b)
 }
 
-// blockers are the objects that keep us from having the lock.
-func (m *acquisition) blockers(now instant) (holders []*seen) {
-	for _, s := range m.others(now) {
-		if m.cfg.exclusive || s.exclusive() {
-			holders = append(holders, s)
+// blockers are the keys of the objects that keep us from having the lock.
+func (m *acquisition) blockers(now instant) (holders []string) {
+	for _, key := range m.keys {
+		if s := m.watch[key]; m.counts(s, now) && (m.cfg.exclusive || s.exclusive()) {
+			holders = append(holders, key)
 		}
 	}
 	return holders

@@ -109,10 +109,11 @@ func (s *session) breakStale(ctx context.Context, watching bool) (removed []Info
 	w := s.remembered()
 	defer func() { s.remember(w) }()
 	first := map[string]bool{}
+	var failures error
 	for look := 0; ; look++ {
 		infos, err := s.survey(ctx, locksPrefix, w)
 		if err != nil {
-			return removed, err
+			return removed, errors.Join(failures, err)
 		}
 		waitFor := false
 		for _, i := range infos {
@@ -123,9 +124,11 @@ func (s *session) breakStale(ctx context.Context, watching bool) (removed []Info
 			switch {
 			case !first[key]: // came later: its owner lives
 			case w[key].stale(&s.cfg, s.clock.now()):
+				delete(first, key)
 				a := s.do(ctx, remove(i.Name))
 				if a.err != nil && !isNotFound(a.err) {
-					return removed, a.err
+					failures = errors.Join(failures, a.err)
+					continue
 				}
 				removed = append(removed, i)
 			default:
@@ -133,10 +136,10 @@ func (s *session) breakStale(ctx context.Context, watching bool) (removed []Info
 			}
 		}
 		if !watching || !waitFor {
-			return removed, nil
+			return removed, failures
 		}
 		if s.pause(ctx, s.cfg.stale/60) != nil {
-			return removed, context.Cause(ctx)
+			return removed, errors.Join(failures, context.Cause(ctx))
 		}
 	}
 }

@@ -3,8 +3,8 @@ package storelock
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,10 +30,11 @@ type queue struct {
 	done     bool // the lock is ours: the ticket goes
 	watch    map[string]instant
 	stale    []string
+	refused  map[string]bool // stale, but not to be deleted
 }
 
 func newQueue(instance string, _ *config, now instant) queue {
-	return queue{instance: instance, came: now.wall.UnixMilli(), watch: map[string]instant{}}
+	return queue{instance: instance, came: now.wall.UnixMilli(), watch: map[string]instant{}, refused: map[string]bool{}}
 }
 
 var ticketForm = regexp.MustCompile(`^t([0-9a-f]{12})([xs])-([0-9a-f]{32})-([0-9a-f]{1,12})$`)
@@ -80,16 +81,18 @@ func (q *queue) look(keys []string, cfg *config, now instant) {
 		t, ok := parseTicket(key)
 		switch {
 		case now.watched(since) > cfg.ticketStale && (!ok || t.instance != q.instance):
-			q.stale = append(q.stale, ticketName(key))
+			if !q.refused[ticketName(key)] {
+				q.stale = append(q.stale, ticketName(key))
+			}
 		case ok && t.instance != q.instance && t.compare(me) < 0 && (cfg.exclusive || t.exclusive):
 			before[t.instance] = true
 		}
 	}
-	for key := range q.watch {
-		if !slices.Contains(keys, key) {
-			delete(q.watch, key)
-		}
+	there := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		there[key] = true
 	}
+	maps.DeleteFunc(q.watch, func(key string, _ instant) bool { return !there[key] })
 	q.ahead = len(before)
 	q.first = len(before) == 0
 }
@@ -137,11 +140,21 @@ func (m *acquisition) queueStep(now instant, a answer) request {
 		}
 	case phaseTidy:
 		if a.err != nil && !isNotFound(a.err) {
-			m.left = append(m.left, q.tidy)
+			m.refused()
 		}
 	default:
 	}
 	return m.queueNext(now)
+}
+
+// refused is for a ticket that could not be deleted: another one's is left to others.
+func (m *acquisition) refused() {
+	q := &m.queue
+	if strings.Contains(q.tidy, q.instance) {
+		m.left = append(m.left, q.tidy)
+	} else {
+		q.refused[q.tidy] = true
+	}
 }
 
 func (m *acquisition) queueNext(now instant) request {

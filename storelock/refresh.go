@@ -2,6 +2,7 @@ package storelock
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -11,11 +12,12 @@ import (
 func (g *Guard) refresh() {
 	defer close(g.ended)
 	for g.sleep() {
+		if g.expire() {
+			return
+		}
 		if !g.isDue() {
 			continue
 		}
-		// An attempt that hangs must not outlast the time in which a loss has to
-		// be told.
 		ctx, stop := context.WithTimeout(context.WithoutCancel(g.ctx), g.patience())
 		_ = g.inTurn(ctx, g.renewAndLook) // what comes of it is in the guard
 		stop()
@@ -49,6 +51,22 @@ func (g *Guard) sleep() bool {
 	case <-g.stop:
 		return false
 	}
+}
+
+// expire gives the lock up if it is too late, also while somebody else's attempt to
+// renew it has not come to its end.
+func (g *Guard) expire() bool {
+	g.mu.Lock()
+	lost, why := g.keeping.lost(g.s.clock.now()), g.failure
+	g.mu.Unlock()
+	if lost {
+		_ = g.lose(tooLate(why))
+	}
+	return lost
+}
+
+func tooLate(why error) error {
+	return fmt.Errorf("%w: it could not be renewed in time: %w", ErrLost, why)
 }
 
 func (g *Guard) isDue() bool {

@@ -76,6 +76,9 @@ func (r *renewal) step(now instant, a answer) request {
 		}
 		return r.settle()
 	case renewSettle:
+		if a.err != nil {
+			return r.undo(a.err) // called off before others see the new one: the old one stays
+		}
 		r.phase = renewDelete
 		return remove(r.old.name)
 	case renewDelete:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -55,15 +56,14 @@ func (r *runner) doFor(ctx context.Context, q request, patience time.Duration) a
 	ctx, stop := context.WithTimeoutCause(ctx, r.limit, errSlow)
 	defer stop()
 	done := make(chan answer, 1)
-	gaveUp := make(chan struct{})
+	var over atomic.Bool // either the answer is there, or nobody waits for it any more
 	go func() {
 		a := r.call(ctx, q)
-		select {
-		case <-gaveUp:
-			if q.op == opStore && a.err == nil {
-				r.forget([]string{q.name}) // nobody waits for it any more
-			}
-		case done <- a:
+		switch {
+		case over.CompareAndSwap(false, true):
+			done <- a
+		case q.op == opStore && a.err == nil:
+			r.forget([]string{q.name})
 		}
 	}()
 	select {
@@ -78,22 +78,15 @@ func (r *runner) doFor(ctx context.Context, q request, patience time.Duration) a
 		return a
 	case <-c:
 	}
-	return r.abandon(ctx, q, done, gaveUp)
+	if !over.CompareAndSwap(false, true) {
+		return <-done
+	}
+	// Left behind is a call that does not return, such as one on a network file
+	// system whose server is away: no deadline reaches it in the kernel.
+	return answer{err: fmt.Errorf("%q in %q: %w", q.name, r.backend.String(), context.Cause(ctx))}
 }
 
 var errSlow = errors.New("the store takes too long")
-
-// abandon leaves a call behind that does not return, such as one on a network
-// file system whose server is away: no deadline reaches it in the kernel.
-func (r *runner) abandon(ctx context.Context, q request, done chan answer, gaveUp chan struct{}) answer {
-	close(gaveUp)
-	select {
-	case a := <-done:
-		return a
-	default:
-		return answer{err: fmt.Errorf("%q in %q: %w", q.name, r.backend.String(), context.Cause(ctx))}
-	}
-}
 
 func (r *runner) call(ctx context.Context, q request) (a answer) {
 	switch q.op {

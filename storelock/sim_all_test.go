@@ -55,7 +55,7 @@ func (m acquisition) copy() acquisition {
 		w[key] = &c
 	}
 	m.watch, m.stuck, m.known = w, maps.Clone(m.stuck), maps.Clone(m.known)
-	m.queue.watch = maps.Clone(m.queue.watch)
+	m.queue.watch, m.queue.refused = maps.Clone(m.queue.watch), maps.Clone(m.queue.refused)
 	for _, s := range []*[]string{&m.keys, &m.load, &m.before, &m.clear, &m.left, &m.leave, &m.queue.stale} {
 		*s = slices.Clone(*s)
 	}
@@ -70,7 +70,7 @@ func (s *allState) sum() uint64 {
 		c := &s.clients[i]
 		m := &c.acq
 		fmt.Fprint(&b, "|", c.state, c.dead, c.renewed, c.mono, c.mine.name, c.req.op, c.req.name, c.renewal.phase, c.renewal.new.name)
-		fmt.Fprint(&b, m.phase, m.mine.name, m.keys, m.load, m.before, m.clear, m.leave, m.left, m.quiet.mono, m.faults, m.denied, m.known)
+		fmt.Fprint(&b, m.phase, m.mine.name, m.keys, m.load, m.before, m.clear, m.leave, m.left, m.quiet.mono, m.asked.mono, m.faults, m.denied, m.tried, m.known)
 		fmt.Fprint(&b, m.queue.mine, m.queue.old, m.queue.stale, m.queue.first, m.queue.listed, m.queue.blocked, m.queue.early, m.queue.sequence)
 	}
 	return xxhash.Sum64String(b.String())

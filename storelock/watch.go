@@ -14,6 +14,9 @@ type seen struct {
 	sum    uint64 // of its bytes, or of the error
 	loaded bool
 	fixed  bool // its key is made of its content: it need not be loaded again
+
+	missing int     // so often it was listed and not there
+	missed  instant // when that was so first
 }
 
 // foreign says that it was not written by this package, as far as can be told.
@@ -45,6 +48,16 @@ func (w watch) listed(keys []string, now instant) {
 	}
 }
 
+// hasForeign says whether anything is there that this package has not written.
+func (w watch) hasForeign() bool {
+	for _, s := range w {
+		if s.loaded && s.foreign() {
+			return true
+		}
+	}
+	return false
+}
+
 // unknown are the keys of which the content has to be loaded.
 func (w watch) unknown(keys []string) (load []string) {
 	for _, key := range keys {
@@ -62,6 +75,9 @@ func (w watch) loaded(key string, data []byte, err error, now instant) {
 		return
 	}
 	next := seen{since: s.since, loaded: true, err: err}
+	if isNotFound(err) {
+		next.missing, next.missed = s.missing, s.missed
+	}
 	if err == nil {
 		next.sum = xxhash.Sum64(data)
 		next.lock, next.err = decode(data)

@@ -12,7 +12,7 @@
 //
 // Names that others have made are never followed or waited for: a symbolic link, a
 // named pipe or a directory in the place of an object can't be loaded, and can be
-// deleted.
+// deleted. A directory that has something in it is not destroyed: ".del" is added to its name.
 //
 // # What is not promised
 //

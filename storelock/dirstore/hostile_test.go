@@ -247,3 +247,24 @@ func TestLockDirectoryOfTheOriginalIsHonoured(t *testing.T) {
 		}
 	}
 }
+
+// TestADirectoryWithFilesIsPutAsideAndNotDestroyed: who names the wrong directory has
+// not lost what was in it.
+func TestADirectoryWithFilesIsPutAsideAndNotDestroyed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"data", strings.Repeat("d", 255)} {
+		must(t, os.MkdirAll(filepath.Join(dir, "locks", name), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "locks", name, "precious"), []byte("yes"), 0o644))
+	}
+	s := open(t, dir, dirstore.Options{})
+	_, err := storelock.Break(t.Context(), s, storelock.Options{}, storelock.BreakOptions{Force: true})
+	must(t, err)
+	g, err := storelock.Acquire(t.Context(), s, storelock.Options{Exclusive: true})
+	must(t, err)
+	must(t, g.Close())
+	kept, err := filepath.Glob(filepath.Join(dir, "locks", "*.del", "precious"))
+	if err != nil || len(kept) != 2 {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+}

@@ -138,7 +138,7 @@ func (s *Store) there() error {
 
 // isObject leaves out what is being written, and what the original has put away.
 func isObject(name string) bool {
-	return !strings.HasSuffix(name, tempSuffix) && !strings.HasSuffix(name, ".del")
+	return !strings.HasSuffix(name, tempSuffix) && !strings.HasSuffix(name, putAside)
 }
 
 func (s *Store) open(prefix string) (*os.File, error) {
@@ -171,8 +171,14 @@ func notFound(err error) error {
 	return err
 }
 
-// Delete removes whatever has the name: a directory with everything in it, too.
-func (s *Store) Delete(ctx context.Context, name string) error {
+// putAside ends the name that a directory gets which has something in it: it was no
+// lock, and what is in it is not ours to destroy. Nobody takes it for an object
+// then, neither we nor the original.
+const putAside = ".del"
+
+// Delete removes whatever has the name. A directory that is not empty is renamed:
+// what is in it stays, and it is no object any more.
+func (s *Store) Delete(_ context.Context, name string) error {
 	prefix, key := path.Split(name)
 	dir, err := s.open(path.Clean(prefix))
 	if err != nil {
@@ -181,7 +187,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 	defer dir.Close()
 	err = s.disk.Remove(dir, key)
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) && isDir(dir, key) {
-		return s.disk.RemoveTree(ctx, dir, key)
+		return s.deleteDir(dir, key)
 	}
 	return notFound(err)
 }
@@ -189,4 +195,13 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 func isDir(dir *os.File, name string) bool {
 	st, err := beneath.Stat(dir, name)
 	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
+}
+
+func (s *Store) deleteDir(dir *os.File, key string) error {
+	err := s.disk.Rmdir(dir, key)
+	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.EBUSY) {
+		const room = 200 // for a name with what is added
+		err = s.disk.Rename(dir, key, dir, key[:min(len(key), room)]+"."+randomName()+putAside)
+	}
+	return notFound(err)
 }

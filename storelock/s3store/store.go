@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
@@ -14,7 +13,9 @@ import (
 	"github.com/pbs-like/pbs-like/storelock"
 )
 
-func (s *Store) key(name string) string { return strings.TrimPrefix(path.Join(s.prefix, name), "/") }
+// key does not clean a name: others may have made objects with ".." or "//" in
+// their keys, and cleaning would reach what is not below our prefix.
+func (s *Store) key(name string) string { return strings.TrimPrefix(s.prefix+"/"+name, "/") }
 
 // maxNames is how many objects are listed: more are no locks.
 const maxNames = 100_000
