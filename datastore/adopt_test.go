@@ -1,13 +1,20 @@
 package datastore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/chunkstore"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/fsop"
+	"github.com/pbs-like/pbs-like/internal/fsop/fsoptest"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
@@ -75,5 +82,92 @@ func TestWhatIsNoStoreIsNotAdoptedAndNothingIsChanged(t *testing.T) {
 	mkdir("inner/vm")(t, outer.Dir)
 	if _, err := adopt(t, filepath.Join(outer.Dir, "inner"), datastore.Options{}); !errors.Is(err, datastore.ErrNested) {
 		t.Errorf("inside of a store: %v", err)
+	}
+}
+
+// thinned lets a disk's hooks see three of the 65,536 directories only: each of them is made and removed alike.
+func thinned(disk *fsop.Disk) *fsop.Disk {
+	if disk == nil {
+		return nil
+	}
+	thin, before, after := *disk, disk.Before, disk.After
+	passed := func(c fsop.Change) bool {
+		number, ok := chunkstore.ParseDirectory(filepath.Base(c.Path))
+		return before == nil || ok && number != 0 && number != 0x8000 && number != 0xffff
+	}
+	thin.Before = func(c fsop.Change) error {
+		if passed(c) {
+			return nil
+		}
+		return before(c)
+	}
+	thin.After = func(c fsop.Change, result error) error {
+		if passed(c) || after == nil {
+			return result
+		}
+		return after(c, result)
+	}
+	return &thin
+}
+
+// adoptAll adopts a directory, and makes an error of whatever could not be mended.
+func adoptAll(ctx context.Context, dir string, disk *fsop.Disk) error {
+	var failed []error
+	_, err := datastore.Adopt(ctx, dir, datastore.Options{OnlyHost: true, Disk: thinned(disk)}, datastore.CheckOptions{Each: func(f datastore.Finding) {
+		failed = append(failed, f.Err)
+	}})
+	return errors.Join(append(failed, err)...)
+}
+
+// bare is a copy of a store without hidden names, in which somebody may do too much.
+func bare(t *testing.T) *testds.Store {
+	t.Helper()
+	store := damageStore(t)
+	store.Damaged, store.Leftovers = true, true
+	noError(t, errors.Join(os.RemoveAll(filepath.Join(store.Dir, ".chunks")), os.Remove(filepath.Join(store.Dir, ".lock"))))
+	chmod("vm/100", 0o777)(t, store.Dir)
+	return store
+}
+
+// checkAdopted adopts once more, undisturbed, after which the store is whole.
+func checkAdopted(t *testing.T, store *testds.Store, injected fmt.Stringer) {
+	t.Helper()
+	if there, err := filepath.Glob(filepath.Join(store.Dir, ".chunks", "*")); len(there) != 0 && len(there) != 1<<16 || err != nil {
+		t.Errorf("%s: .chunks has %d directories, %v", injected, len(there), err)
+	}
+	if err := adoptAll(t.Context(), store.Dir, nil); err != nil {
+		t.Errorf("%s: the next one: %v", injected, err)
+	}
+	found, _ := check(t, store.Open(datastore.Options{}), datastore.CheckOptions{})
+	for _, f := range found {
+		if f.Severity != datastore.SeverityNote || f.Repairable {
+			t.Errorf("%s: %+v", injected, f)
+		}
+	}
+	noError(t, os.RemoveAll(store.Dir))
+}
+
+func TestAnAdoptionThatFailsSomewhereIsFinishedByTheNext(t *testing.T) {
+	t.Parallel()
+	skipIfShort(t)
+	for script := range fsoptest.Failures(t, unix.EIO) {
+		store := bare(t)
+		if err := adoptAll(t.Context(), store.Dir, script.Disk()); script.Injected() != errors.Is(err, unix.EIO) {
+			t.Errorf("%s: %v", script, err)
+		}
+		checkAdopted(t, store, script)
+	}
+}
+
+func TestAnAdoptionThatIsKilledIsFinishedByTheNext(t *testing.T) {
+	t.Parallel()
+	skipIfShort(t)
+	for _, when := range []string{"kill-before", "kill-after"} {
+		for n, died := 0, true; died; n++ {
+			store := bare(t)
+			script := spec(fmt.Sprintf("%s-%d", when, n))
+			died = operation{name: "adopt"}.start(t, store, string(script)).Wait() != nil
+			checkAdopted(t, store, script)
+		}
 	}
 }

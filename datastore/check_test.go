@@ -481,6 +481,8 @@ func mended(store *testds.Store) int {
 	if err != nil {
 		store.T.Error(err)
 	}
+	// Whatever is still in the way of a restore is found by Check, and so only what was mended has to be sound.
+	store.Damaged = left > 0
 	if left > 0 {
 		return 0
 	}
@@ -505,23 +507,6 @@ func TestARepairThatFailsSomewhereGoesOnAndIsFinishedByTheNext(t *testing.T) {
 		store.Leftovers = false
 		for _, problem := range store.Problems() {
 			t.Errorf("%s: %s", script, problem)
-		}
-	}
-}
-
-func TestARepairThatIsKilledIsFinishedByTheNext(t *testing.T) {
-	t.Parallel()
-	skipIfShort(t)
-	for n := 0; ; n++ {
-		store := damageStore(t)
-		battered(store)
-		line := <-operation{name: "repair"}.start(t, store, fsoptest.KillAt(n).Spec()).Lines() // "" of one that was killed
-		if err := repairAll(t.Context(), store.Dir, nil); err != nil || mended(store) != 1 {
-			t.Errorf("%d: %v, %s", n, err, line)
-		}
-		store.Leftovers = false
-		if line == "done" {
-			return
 		}
 	}
 }

@@ -49,6 +49,7 @@ var scenarios = map[string]scenario{
 	"a collection":                {operation: operation{name: "collect"}, before: 2, after: 2, garbage: true},
 	"a verification":              {operation: operation{name: "verify"}, before: 2, after: 2},
 	"changing the owner":          {operation: operation{name: "change-owner", object: "vm/100", data: "new@pam"}, after: 1, measure: hasNewOwner},
+	"a repair":                    {operation: operation{name: "repair"}, after: 1, prepare: battered, measure: mended},
 	"an encrypted backup":         {operation: operation{name: "encrypted backup", object: "vm/100", time: third, data: "xs64:5:50000+zero:5M"}, before: 2, after: 3, prepare: encryptFirst},
 }
 

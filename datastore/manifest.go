@@ -85,6 +85,7 @@ func (r *manifestReader) fill(info *SnapshotInfo, dir *os.File) error {
 	}
 	info.Comment = firstLine(manifest.Notes())
 	info.Verification = manifest.VerifyState()
+	info.VerifiedWithKey = verifiedWithKey(manifest)
 	if fingerprint, err := manifest.Fingerprint(); err == nil && fingerprint != nil {
 		info.Fingerprint = fingerprint.String()
 	}

@@ -79,6 +79,9 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 	if o.name == "repair" {
 		return repairAll(ctx, dir, disk)
 	}
+	if o.name == "adopt" {
+		return adoptAll(ctx, dir, disk)
+	}
 	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk, Server: o.server})
 	if err != nil {
 		return err

@@ -32,10 +32,21 @@ type SnapshotInfo struct {
 	// Comment is the first line of the snapshot's notes.
 	Comment      string
 	Verification *backupinfo.VerifyState
+	// VerifiedWithKey is the last verification that found the snapshot good with its key, if there was one
+	// since it was last found damaged. Proxmox Backup does not know of it.
+	VerifiedWithKey *KeyVerification
 	// Fingerprint is that of the encryption or signing key, or empty.
 	Fingerprint string
 	// Err is what is broken about the snapshot, such as a damaged manifest.
 	Err error
+}
+
+// KeyVerification is a verification with the key that a snapshot was made with.
+type KeyVerification struct {
+	// Fingerprint is that of the key.
+	Fingerprint string
+	// UPID is the task that verified; its Start is when.
+	UPID backupinfo.UPID
 }
 
 // FileInfo is one file of a snapshot.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/blob"
@@ -169,5 +170,78 @@ func TestAnEncryptedChunkInAnArchiveThatIsNotEncryptedIsDamage(t *testing.T) {
 	}
 	if report, _ := verify(t, store, allSnapshots); report.Verdicts[datastore.VerdictOK] != 3 || report.Encrypted == 0 {
 		t.Errorf("%+v", report)
+	}
+}
+
+// TestWithAKeyOnlyWhatWasVerifiedWithItIsPassedOver verifies without the key, with
+// it, and with another one, and what each of them may pass over afterwards.
+func TestWithAKeyOnlyWhatWasVerifiedWithItIsPassedOver(t *testing.T) {
+	t.Parallel()
+	right, wrong := testKey(t, 1), testKey(t, 2)
+	for name, test := range map[string]struct {
+		mode    backupinfo.CryptMode
+		unnamed bool      // the manifest names no key, as those of old servers do
+		before  *keys.Key // of the verification before
+		skipped map[*keys.Key]bool
+	}{
+		"encrypted, without":        {mode: backupinfo.CryptEncrypt, skipped: map[*keys.Key]bool{nil: true, right: false, wrong: true}},
+		"encrypted, with":           {mode: backupinfo.CryptEncrypt, before: right, skipped: map[*keys.Key]bool{nil: true, right: true, wrong: true}},
+		"encrypted, with another":   {mode: backupinfo.CryptEncrypt, before: wrong, skipped: map[*keys.Key]bool{nil: true, right: false, wrong: true}},
+		"signed, without":           {mode: backupinfo.CryptSignOnly, skipped: map[*keys.Key]bool{nil: true, right: false, wrong: true}},
+		"signed, with":              {mode: backupinfo.CryptSignOnly, before: right, skipped: map[*keys.Key]bool{nil: true, right: true, wrong: true}},
+		"signed, unnamed, without":  {mode: backupinfo.CryptSignOnly, unnamed: true, skipped: map[*keys.Key]bool{nil: true, right: false, wrong: false}},
+		"neither, without":          {mode: backupinfo.CryptNone, skipped: map[*keys.Key]bool{nil: true, right: true, wrong: true}},
+		"neither, with the useless": {mode: backupinfo.CryptNone, before: right, skipped: map[*keys.Key]bool{nil: true, right: true, wrong: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := testds.New(t)
+			ds := store.Open(datastore.Options{})
+			opts := datastore.BackupOptions{Time: first, Key: right, CryptMode: test.mode}
+			if test.mode == backupinfo.CryptNone {
+				opts.Key = nil
+			}
+			snapshot, _ := backUpWith(t, ds, store.Group("vm/100"), opts, []byte("x"))
+			if test.unnamed {
+				putManifest(t, store, snapshot, bytes.Replace(manifestText(t, store, snapshot), []byte(`"key-fingerprint"`), []byte(`"was"`), 1))
+			}
+			verdictWith(t, ds, datastore.VerifyOptions{Key: test.before}, datastore.VerdictOK)
+			for key, skipped := range test.skipped {
+				want := map[bool]datastore.Verdict{true: datastore.VerdictRecent, false: datastore.VerdictOK}[skipped]
+				verdictWith(t, ds, datastore.VerifyOptions{Key: key, SkipVerified: true, DryRun: true}, want)
+				verdictWith(t, ds, datastore.VerifyOptions{Key: key, OutdatedAfter: time.Hour, DryRun: true}, want)
+			}
+		})
+	}
+}
+
+func verdictWith(t *testing.T, ds *datastore.Datastore, opts datastore.VerifyOptions, want datastore.Verdict) {
+	t.Helper()
+	opts.Depth = -1
+	report, err := ds.Verify(t.Context(), opts)
+	if err != nil || report.Verdicts[want] != 1 {
+		t.Errorf("%+v, %v; want %s", report.Verdicts, err, want)
+	}
+}
+
+func TestAFailureTakesAwayThatSomethingWasGoodWithItsKey(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	ds, key := store.Open(datastore.Options{}), testKey(t, 1)
+	opts := datastore.BackupOptions{Time: first, Key: key}
+	snapshot, _ := backUpWith(t, ds, store.Group("vm/100"), opts, image(t, "xs64:1:50000"))
+	verdictWith(t, ds, datastore.VerifyOptions{Key: key}, datastore.VerdictOK)
+	path := filepath.Join(store.Dir, snapshot.Dir(), "a.img.fidx")
+	good := readFile(t, path)
+	put(t, path, "garbage")
+	store.Damaged = true
+	verdictWith(t, ds, datastore.VerifyOptions{}, datastore.VerdictFailed)
+	put(t, path, string(good))
+	verdictWith(t, ds, datastore.VerifyOptions{}, datastore.VerdictOK)
+	verdictWith(t, ds, datastore.VerifyOptions{SkipVerified: true}, datastore.VerdictRecent)
+	verdictWith(t, ds, datastore.VerifyOptions{Key: key, SkipVerified: true}, datastore.VerdictOK)
+	info, err := ds.Snapshot(t.Context(), snapshot)
+	if err != nil || info.VerifiedWithKey == nil || info.VerifiedWithKey.Fingerprint != info.Fingerprint || info.VerifiedWithKey.UPID.Start == 0 {
+		t.Errorf("%+v, %v", info.VerifiedWithKey, err)
 	}
 }

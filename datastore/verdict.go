@@ -19,7 +19,7 @@ func (v *verification) record(ctx context.Context, reader *SnapshotReader, verdi
 		if !slices.Equal(manifest.Files(), reader.manifest.Files()) {
 			return errors.New("it has another manifest than when it was verified")
 		}
-		return manifest.SetVerifyState(state)
+		return errors.Join(manifest.SetVerifyState(state), setKeyVerdict(manifest, state, reader.key))
 	})
 }
 

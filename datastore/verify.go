@@ -23,7 +23,8 @@ type VerifyOptions struct {
 	Namespace backupinfo.Namespace
 	Depth     int
 	// SkipVerified passes over snapshots whose last verification found them good;
-	// OutdatedAfter does too, but only for that long after it.
+	// OutdatedAfter does too, but only for that long after it. With a Key, of what was
+	// made with it only a verification with the same key counts.
 	SkipVerified  bool
 	OutdatedAfter time.Duration
 	// MaxDuration is the time after which no chunk is read any more; 0 is no limit.
@@ -246,11 +247,9 @@ func (v *verification) candidates(ctx context.Context) ([]candidate, error) {
 
 func (v *verification) candidate(info SnapshotInfo) candidate {
 	c := candidate{verdict: SnapshotVerdict{Snapshot: info.Snapshot}}
-	if last := info.Verification; last != nil {
-		c.last = last.UPID.Start
-		if last.State == backupinfo.VerifyOK && v.isRecent(last.UPID.Start) {
-			c.verdict.Verdict = VerdictRecent
-		}
+	var good bool
+	if c.last, good = v.lastVerification(info); good && v.isRecent(c.last) {
+		c.verdict.Verdict = VerdictRecent
 	}
 	if !info.Finished && info.Err == nil {
 		c.verdict.Verdict = VerdictUnfinished

@@ -23,9 +23,11 @@ func (p *program) verifyCommand() *cli.Command {
 		Description: "Reads the indexes, blobs and chunks of the snapshots, each chunk once, and compares them with their\n" +
 			"checksums; of encrypted data that shows what was stored is still there, not that it is what was backed\n" +
 			"up. With the key it shows that too, and that the list of the archives was not changed. The result is\n" +
-			"kept in each snapshot. A damaged chunk is renamed, so that the next backup stores it anew. What could not be\n" +
-			"read is neither good nor bad: the exit code is then 3. If something is damaged or missing it is 12.\n" +
-			"Backups, restores and removals of other snapshots go on meanwhile.",
+			"kept in each snapshot; --skip-verified and --outdated-after with a key pass over what was made with that\n" +
+			"key only where it was found good with it, not where a server or we compared checksums. A damaged chunk is\n" +
+			"renamed, so that the next backup stores it anew. What could not be read is neither good nor bad: the exit\n" +
+			"code is then 3. If something is damaged or missing it is 12. Backups, restores and removals of\n" +
+			"other snapshots go on meanwhile.",
 		Flags: append(walkFlags(),
 			&cli.StringFlag{Name: "outdated-after", Usage: "pass over what was found good within the last `DURATION`, such as 30d or 12h"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "skip-verified", Usage: "pass over what was found good, whenever that was"},
@@ -198,7 +200,7 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 	for _, partial := range []struct {
 		verdict datastore.Verdict
 		text    string
-	}{{datastore.VerdictSampled, "sampled and nothing found wrong"}, {datastore.VerdictPartly, "read in part, until the time was up"}} {
+	}{{datastore.VerdictRecent, "skipped, found good before"}, {datastore.VerdictSampled, "sampled and nothing found wrong"}, {datastore.VerdictPartly, "read in part, until the time was up"}} {
 		if n := r.Verdicts[partial.verdict]; n > 0 {
 			text += fmt.Sprintf("; %s %s", plural(n, "snapshot"), partial.text)
 		}
