@@ -142,6 +142,9 @@ func InspectIndex(ctx context.Context, name string, opts InspectIndexOptions) (x
 	return x, i.run(ctx)
 }
 
+// shortDigest is enough of a digest to tell chunks apart.
+type shortDigest [16]byte
+
 type indexInspector struct {
 	opts   InspectIndexOptions
 	file   *os.File
