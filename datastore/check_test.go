@@ -134,7 +134,12 @@ var damages = map[string]damage{
 		planted(".chunks/abcd/"+aDigest, "x")(t, dir)
 		chmod(".chunks/abcd/"+aDigest, 0)(t, dir)
 	}, chunks: true},
-	"a root that others may change":         {kind: datastore.FindingMode, path: ".", plant: chmod(".", 0o777), kept: true},
+	"a root that others may change": {kind: datastore.FindingMode, path: ".", plant: chmod(".", 0o777), kept: true},
+	"a group of another group": {kind: datastore.FindingGroupAccess, path: "vm/100", plant: func(t *testing.T, dir string) {
+		t.Helper()
+		noError(t, os.Chown(filepath.Join(dir, "vm/100"), -1, 12345))
+	}, as: true},
+	"a group that its group may change":     {kind: datastore.FindingGroupAccess, path: "vm/100", plant: chmod("vm/100", 0o775)},
 	"a group of somebody else":              {kind: datastore.FindingFileOwner, path: "vm/100", plant: chown("vm/100"), as: true},
 	"a lock of somebody else":               {kind: datastore.FindingFileOwner, path: ".lock", plant: chown(".lock"), as: true},
 	"a file with a second name":             {kind: datastore.FindingFileOwner, path: "vm/100/owner", plant: secondName("vm/100/owner"), as: true, kept: true},

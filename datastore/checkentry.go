@@ -104,13 +104,19 @@ func (c *checker) attributes(e entry, mode fs.FileMode) {
 	if wrong != "" {
 		c.found(FindingMode, e.path(), wrong, settle)
 	}
-	if uid, gid := int(e.stat.Uid), int(e.stat.Gid); uid != c.owner.UID || gid != c.owner.GID {
-		c.found(FindingFileOwner, e.path(), fmt.Sprintf("belongs to %d:%d, the store to %d:%d", uid, gid, c.owner.UID, c.owner.GID), settle)
+	uid, gid := int(e.stat.Uid), int(e.stat.Gid)
+	switch text := fmt.Sprintf("belongs to %d:%d, the store to %d:%d", uid, gid, c.owner.UID, c.owner.GID); {
+	case uid != c.owner.UID:
+		c.found(FindingFileOwner, e.path(), text, settle)
+	case gid != c.owner.GID:
+		c.found(FindingGroupAccess, e.path(), text, nil)
+	case wrong == "" && e.stat.Mode&unix.S_IWGRP != 0:
+		c.found(FindingGroupAccess, e.path(), fmt.Sprintf("mode %04o: its group %d can change it", e.stat.Mode&0o7777, gid), nil)
 	}
 }
 
 // wrongMode says what is wrong with permissions: too few for the owner to work with
-// it, or so many that others can change it. Between these, tastes differ.
+// it, or so many that everybody can change it. What a group may do, its administrator may have meant.
 func wrongMode(mode uint32) string {
 	needed := uint32(0o600)
 	if mode&unix.S_IFMT == unix.S_IFDIR {
@@ -119,8 +125,8 @@ func wrongMode(mode uint32) string {
 	switch {
 	case mode&needed != needed:
 		return fmt.Sprintf("mode %04o: its owner can't use it", mode&0o7777)
-	case mode&0o022 != 0:
-		return fmt.Sprintf("mode %04o: others can change it", mode&0o7777)
+	case mode&unix.S_IWOTH != 0:
+		return fmt.Sprintf("mode %04o: everybody can change it", mode&0o7777)
 	}
 	return ""
 }

@@ -68,8 +68,22 @@ func (c *checker) rootEntry(ctx context.Context, e entry) {
 			c.eachEntry(ctx, e.path(), func(e entry) { c.leftoverOrUnknown(ctx, e) })
 		}
 	case isForeign(e.name):
-	default:
+	case isType(e.name), e.name == "ns":
 		c.namespaceEntry(ctx, backupinfo.Namespace{}, e)
+	default:
+		c.hiddenOrUnknown(ctx, hiddenInRoot, e)
+	}
+}
+
+// hiddenOrUnknown is for what is of ours, with attributes as everything has them, or of nobody.
+func (c *checker) hiddenOrUnknown(ctx context.Context, place hiddenPlace, e entry) {
+	switch own, known := hiddenAt(place, e.name); {
+	case !known || isLeftover(e.name):
+		c.leftoverOrUnknown(ctx, e)
+	case own.kind.IsDir():
+		c.directory(e, directoryMode) // what is in it is the business of who made it
+	default:
+		c.file(e)
 	}
 }
 

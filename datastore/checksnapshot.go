@@ -64,7 +64,7 @@ func (c *checker) snapshotEntry(ctx context.Context, s *snapshotFindings, e entr
 		s.files[e.name] = e
 		s.usable[e.name] = c.file(e)
 	default:
-		c.leftoverOrUnknown(ctx, e)
+		c.hiddenOrUnknown(ctx, hiddenInSnapshot, e)
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 	FindingIndex          FindingKind = "index-damaged"      // can't be read as an index
 	FindingChunkEmpty     FindingKind = "chunk-empty"        // a chunk's file of no bytes
 	FindingMode           FindingKind = "mode"               // permissions with which the store does not work or is not safe
-	FindingFileOwner      FindingKind = "file-owner"         // belongs to another user or group than the store
+	FindingFileOwner      FindingKind = "file-owner"         // belongs to another user than the store
 	FindingLockMissing    FindingKind = "lock-missing"       // no .lock
 	FindingChunkDirs      FindingKind = "chunk-dirs-missing" // some of the 65,536 are not there
 	FindingFileUnlisted   FindingKind = "file-unlisted"      // in a finished snapshot and not in its manifest
@@ -30,6 +30,7 @@ const (
 	FindingEmptyGroup     FindingKind = "empty-group"        // a group without snapshots
 	FindingTempFile       FindingKind = "temp-file"          // being written, or left by a writer that was cut off
 	FindingLeftover       FindingKind = "leftover"           // on its way in or out, or left by an operation that was cut off
+	FindingGroupAccess    FindingKind = "group-access"       // another group than the store's, or one that may change things
 	FindingUnknownName    FindingKind = "unknown-name"       // nobody's, as far as we know
 )
 
@@ -39,7 +40,7 @@ func FindingKinds() []FindingKind {
 		FindingUnchecked, FindingWrongType, FindingNested, FindingObjectCache, FindingGroupOwner, FindingManifest, FindingFileMissing,
 		FindingFileDiffers, FindingIndex, FindingChunkEmpty, FindingMode, FindingFileOwner, FindingLockMissing, FindingChunkDirs,
 		FindingFileUnlisted, FindingIndexMisplaced, FindingChunkMisplaced, FindingBadName, FindingStatus, FindingChunkBad,
-		FindingUnfinished, FindingEmptyGroup, FindingTempFile, FindingLeftover, FindingUnknownName,
+		FindingUnfinished, FindingEmptyGroup, FindingTempFile, FindingLeftover, FindingGroupAccess, FindingUnknownName,
 	}
 }
 
@@ -62,7 +63,8 @@ func (k FindingKind) Severity() Severity {
 	case FindingMode, FindingFileOwner, FindingLockMissing, FindingChunkDirs, FindingFileUnlisted, FindingIndexMisplaced,
 		FindingChunkMisplaced, FindingBadName, FindingStatus:
 		return SeverityWarning
-	case FindingChunkBad, FindingUnfinished, FindingEmptyGroup, FindingTempFile, FindingLeftover, FindingUnknownName:
+	case FindingChunkBad, FindingUnfinished, FindingEmptyGroup, FindingTempFile, FindingLeftover, FindingGroupAccess,
+		FindingUnknownName:
 	}
 	return SeverityNote
 }

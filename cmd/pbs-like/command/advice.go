@@ -25,6 +25,8 @@ func advice(kind datastore.FindingKind) string {
 		return "verify tells whose it was; a backup of the same data stores it anew; gc removes it when nothing needs it"
 	case datastore.FindingMode:
 		return "check --repair gives sound permissions"
+	case datastore.FindingGroupAccess:
+		return "nothing, if the group is meant to read or change the datastore; else chgrp, or chmod g-w"
 	case datastore.FindingFileOwner:
 		return "check --repair, as root, gives it to the owner of the datastore's directory; if that is the wrong one, chown it first"
 	case datastore.FindingLockMissing, datastore.FindingChunkDirs:
