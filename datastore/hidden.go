@@ -29,6 +29,7 @@ func hiddenNames() []hiddenName {
 		{name: leftoverDir, place: hiddenInRoot, kind: fs.ModeDir},
 		{name: leftoverPrefix, prefix: true, place: hiddenAnywhere, kind: fs.ModeDir},
 		{name: writerMark, place: hiddenInSnapshot},
+		{name: mountsName, place: hiddenInRoot},
 	}
 }
 

@@ -60,7 +60,7 @@ type SizeReport struct {
 
 // Sizes computes what each snapshot and each group takes, and what its removal would
 // free. It asks the file system for the size of each chunk once, and then reads all
-// indexes; it reads no chunk, takes no lock and writes nothing. It needs 20 bytes of
+// indexes; it reads no chunk, takes no lock and writes nothing. It needs 25 bytes of
 // memory for each chunk in the store, and about 100 for each that is missing.
 //
 // Indexes outside of snapshots, which [Datastore.Check] names, are in no figure,
