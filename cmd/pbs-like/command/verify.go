@@ -200,7 +200,11 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 	for _, partial := range []struct {
 		verdict datastore.Verdict
 		text    string
-	}{{datastore.VerdictRecent, "skipped, found good before"}, {datastore.VerdictSampled, "sampled and nothing found wrong"}, {datastore.VerdictPartly, "read in part, until the time was up"}} {
+	}{
+		{datastore.VerdictRecent, "skipped, found good before"},
+		{datastore.VerdictSampled, "sampled and nothing found wrong"},
+		{datastore.VerdictPartly, "read in part, until the time was up"},
+	} {
 		if n := r.Verdicts[partial.verdict]; n > 0 {
 			text += fmt.Sprintf("; %s %s", plural(n, "snapshot"), partial.text)
 		}
