@@ -23,7 +23,8 @@ func (b *blocked) Error() string { return "others hold the lock" }
 
 func (m *acquisition) giveUp(now instant) request {
 	b := &blocked{waited: now.watched(m.began), holders: m.blockers(now)}
-	if len(b.holders) == 0 && m.broken != nil {
+	// Whether others would have let us in is not known if our object could not be stored.
+	if m.broken != nil && (len(b.holders) == 0 || m.denied > 0) {
 		return m.quit(failed(m.broken))
 	}
 	for _, s := range m.stuck {

@@ -12,7 +12,14 @@ import (
 type SelfTestOptions struct {
 	Rounds int           // 0: 5
 	MaxLag time.Duration // how long listings may be behind; 0: 10 seconds
-	clock  clock
+
+	// Peer is a word that is given to the same test on another host: then the two
+	// find each other in the store, and each looks whether it sees what the other one
+	// does. Letters, digits and "-"; a new one for each test. Empty: no other host.
+	Peer     string
+	PeerWait time.Duration // how long the other one may take to begin; 0: 5 minutes
+
+	clock clock
 }
 
 // Report has what a self-test has measured: the longest of each.
@@ -21,20 +28,32 @@ type Report struct {
 	List, Load, Store, Delete   time.Duration // how long a call took
 	StoreVisible, DeleteVisible time.Duration // how long after it returned a listing did not show it
 	RecheckDelay                time.Duration // what follows from it, for Options
+
+	// The same between two hosts, from having answered until the other's next step
+	// was seen: more than it really was. 0: no other host.
+	PeerStoreVisible, PeerDeleteVisible time.Duration
 }
 
 // String has all figures in one line.
 func (r Report) String() string {
-	return fmt.Sprintf("%d rounds: list %v, load %v, store %v, delete %v; listed %v after storing, not listed any more %v after deleting; recheck delay %v",
-		r.Rounds, r.List, r.Load, r.Store, r.Delete, r.StoreVisible, r.DeleteVisible, r.RecheckDelay)
+	peer := ""
+	if r.PeerStoreVisible > 0 {
+		peer = fmt.Sprintf("; the other host's answer seen after %v, its deletion after %v", r.PeerStoreVisible, r.PeerDeleteVisible)
+	}
+	return fmt.Sprintf("%d rounds: list %v, load %v, store %v, delete %v; listed %v after storing, not listed any more %v after deleting%s; recheck delay %v",
+		r.Rounds, r.List, r.Load, r.Store, r.Delete, r.StoreVisible, r.DeleteVisible, peer, r.RecheckDelay)
 }
 
 // SelfTest finds out whether a store keeps the promises that the lock rests on, and how
 // fast it is. It writes below "probe/" and removes that again. An error wraps
 // ErrStore if a promise was broken, and says which one; another one is the store's.
 //
-// One host can't find out what another one sees: caches are coherent with themselves.
+// One host can't find out what another one sees, as caches are coherent with
+// themselves: see SelfTestOptions.Peer.
 func SelfTest(ctx context.Context, backend Backend, opts SelfTestOptions) (Report, error) {
+	if err := checkWord(opts.Peer); err != nil {
+		return Report{}, err
+	}
 	t := &selfTest{ctx: ctx, b: backend, clock: opts.clock, maxLag: orElse(opts.MaxLag, 10*time.Second)}
 	if t.clock == nil {
 		t.clock = newSystemClock()
@@ -47,6 +66,11 @@ func SelfTest(ctx context.Context, backend Backend, opts SelfTestOptions) (Repor
 			return t.report, err
 		}
 		t.report.Rounds++
+	}
+	if opts.Peer != "" {
+		if err := t.peers(opts.Peer, orElse(opts.PeerWait, defaultPeerWait), opts.Rounds); err != nil {
+			return t.report, err
+		}
 	}
 	t.report.RecheckDelay = t.recheck()
 	return t.report, nil
@@ -62,7 +86,7 @@ type selfTest struct {
 
 // recheck is far above what was seen, because the worst case was not.
 func (t *selfTest) recheck() time.Duration {
-	lag := max(t.report.StoreVisible, t.report.DeleteVisible)
+	lag := max(t.report.StoreVisible, t.report.DeleteVisible, t.report.PeerStoreVisible, t.report.PeerDeleteVisible)
 	if lag == 0 && t.report.Store < defaultRecheck {
 		return defaultRecheck
 	}

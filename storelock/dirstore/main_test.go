@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	helperproc.Main(m, map[string]helperproc.Role{"contend": contend, "hold": hold, "script": script, "loop": loop})
+	helperproc.Main(m, map[string]helperproc.Role{"contend": contend, "hold": hold, "script": script, "loop": loop, "mounted": mounted})
 }
 
 // soon is a stale time for tests that watch one go by.
