@@ -193,10 +193,40 @@ func TestOtherPIDNamespaceProvesNothing(t *testing.T) {
 	}
 }
 
+// TestContainersOnOneHostAreNeverTwoAtATime: each contender is process 1 of its own
+// namespace, and all have the same host name.
+func TestContainersOnOneHostAreNeverTwoAtATime(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to make a pid namespace")
+	}
+	const rounds = 5
+	dir := t.TempDir()
+	judge := filepath.Join(dir, "referee")
+	must(t, os.WriteFile(judge, nil, 0o600))
+	var procs []*helperproc.Proc
+	for range 4 {
+		procs = append(procs, helperproc.StartWith(t, helperproc.Options{Cloneflags: unix.CLONE_NEWPID}, "contend", dir, judge, fmt.Sprint(rounds), "2"))
+	}
+	for _, p := range procs {
+		p.WaitReady()
+		p.Send("go")
+	}
+	for id, p := range procs {
+		for range rounds {
+			if fields(t, p.Line())[1] == 1 {
+				t.Errorf("process %d was not alone", id)
+			}
+		}
+		must(t, p.Wait())
+	}
+	wantNoObjects(t, dir)
+}
+
 func TestSignalsAtAnyMomentLeaveNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	runs := 60
+	runs := 200
 	if testing.Short() {
 		runs = 12
 	}
