@@ -46,9 +46,18 @@ func verifiedWithKey(manifest *backupinfo.Manifest) *KeyVerification {
 }
 
 // lastVerification is the last time that a snapshot was found good, as far as the
-// key at hand proves it, or found wrong; 0 for never. What was made with the key is
-// good only where it was read with the key.
+// key at hand proves it, or found wrong; 0 for never. One of the future, of a clock
+// that was wrong, is as good as none: nobody knows when it was, and it would stay recent until then.
 func (v *verification) lastVerification(info SnapshotInfo) (start int64, good bool) {
+	if start, good = v.recordedVerification(info); start > v.start.Unix() {
+		return 0, false
+	}
+	return start, good
+}
+
+// recordedVerification is what the manifest says of that. What was made with the key
+// is good only where it was read with the key.
+func (v *verification) recordedVerification(info SnapshotInfo) (start int64, good bool) {
 	last := info.Verification
 	if last == nil {
 		return 0, false

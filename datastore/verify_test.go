@@ -284,6 +284,29 @@ func TestOptionsChooseWhatIsVerified(t *testing.T) {
 	}
 }
 
+// TestAVerificationOfTheFutureIsNone has it recorded by a run whose clock was wrong.
+func TestAVerificationOfTheFutureIsNone(t *testing.T) {
+	t.Parallel()
+	store, key := testds.New(t), testKey(t, 1)
+	ds := store.Open(datastore.Options{})
+	future, _ := backUpWith(t, ds, store.Group("vm/200"), datastore.BackupOptions{Time: first, Key: key}, []byte("x"))
+	old := store.Backup("vm/100", first, []byte("y"))
+	verify(t, store, datastore.VerifyOptions{Snapshots: []backupinfo.Snapshot{future}, Key: key, Now: later(24 * time.Hour)})
+	verify(t, store, datastore.VerifyOptions{Snapshots: []backupinfo.Snapshot{old}, Now: later(-2 * time.Hour)})
+	for _, opts := range []datastore.VerifyOptions{{OutdatedAfter: time.Hour}, {SkipVerified: true, Key: key}, {MaxDuration: time.Hour}} {
+		opts.Depth, opts.DryRun = -1, true
+		_, verdicts := verify(t, store, opts)
+		if len(verdicts) != 2 || verdicts[0].Snapshot != future || verdicts[0].Verdict != datastore.VerdictOK {
+			t.Errorf("%+v: %+v", opts, verdicts)
+		}
+	}
+	// When that time has come it counts, as any other.
+	_, verdicts := verify(t, store, datastore.VerifyOptions{Depth: -1, DryRun: true, OutdatedAfter: 2 * time.Hour, Now: later(25 * time.Hour)})
+	if len(verdicts) != 2 || verdicts[0].Snapshot != old || verdicts[1].Verdict != datastore.VerdictRecent {
+		t.Errorf("%+v", verdicts)
+	}
+}
+
 // ticking is a clock that goes on by a minute whenever somebody looks at it.
 func ticking() func() time.Time {
 	now := time.Now()
