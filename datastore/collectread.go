@@ -129,6 +129,6 @@ func (c *collection) counted(size uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.report.IndexFiles++
-	c.report.IndexBytes += size
+	c.report.IndexBytes = addSizes(c.report.IndexBytes, size)
 	c.Datastore.opts.Events.progress(Progress{Operation: "mark", Object: c.path, Done: uint64(c.report.IndexFiles), Items: true})
 }

@@ -81,7 +81,7 @@ func (r *manifestReader) fill(info *SnapshotInfo, dir *os.File) error {
 	info.Files = manifestFiles(manifest, size)
 	info.SizeKnown = true
 	for _, file := range info.Files {
-		info.Size += *file.Size
+		info.Size = addSizes(info.Size, *file.Size)
 	}
 	info.Comment = firstLine(manifest.Notes())
 	info.Verification = manifest.VerifyState()

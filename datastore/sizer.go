@@ -109,26 +109,32 @@ func (s *sizer) file(ctx context.Context, dir *os.File, name string) error {
 		return err
 	}
 	size := uint64(stat.Size())
-	s.addAll(func(to *Size) { to.Files += size })
+	s.addAll(func(to *Size) { to.Files = addSizes(to.Files, size) })
 	if !isIndex(name) {
 		if name != backupinfo.ManifestName {
-			s.addAll(func(to *Size) { to.Logical += size })
+			s.addAll(func(to *Size) { to.Logical = addSizes(to.Logical, size) })
 		}
 		return nil
 	}
-	kind := indexKindOf(name)
-	if x, err := index.Open(f, stat.Size(), kind); err == nil {
-		s.addAll(func(to *Size) { to.Logical += x.Size() })
+	return s.index(ctx, f, stat.Size(), indexKindOf(name))
+}
+
+// index counts what an index refers to, also where its header says nothing sound:
+// a collection keeps that all the same.
+func (s *sizer) index(ctx context.Context, f *os.File, size int64, kind index.Kind) error {
+	x, unopened := index.Open(f, size, kind)
+	if unopened == nil {
+		s.addAll(func(to *Size) { to.Logical = addSizes(to.Logical, x.Size()) })
 	}
 	number, _, _ := s.current()
-	for entries, err := range index.DigestBlocks(ctx, f, stat.Size(), kind) {
+	for entries, err := range index.DigestBlocks(ctx, f, size, kind) {
 		if err != nil {
 			return err
 		}
 		s.report.References += entries.Len()
 		s.counters.hand(number, s.groupOf[number], entries)
 	}
-	return nil
+	return unopened
 }
 
 // finish waits for the counters and takes their figures over.

@@ -3,6 +3,7 @@ package datastore
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/chunkstore"
@@ -26,8 +27,17 @@ type Size struct {
 // Shared is the part of Stored that others refer to as well.
 func (s Size) Shared() uint64 { return s.Stored - s.Unique }
 
+// addSizes adds sizes of which a damaged file may say anything. What is too large for
+// a number is the largest one: a sum that starts again at zero would look small.
+func addSizes(a, b uint64) uint64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return math.MaxUint64
+}
+
 // Freed is what the removal of it alone would free, after a collection.
-func (s Size) Freed() uint64 { return s.Unique + s.Files }
+func (s Size) Freed() uint64 { return addSizes(s.Unique, s.Files) }
 
 // SnapshotSize is the size of one snapshot.
 type SnapshotSize struct {

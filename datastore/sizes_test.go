@@ -1,12 +1,17 @@
 package datastore_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/index"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
@@ -103,6 +108,67 @@ func TestSizesGoOnAfterWhatIsDamaged(t *testing.T) {
 	}
 	if report.Snapshots[2].Logical < 5<<20 {
 		t.Errorf("%+v", report.Snapshots[2])
+	}
+}
+
+// endingAt is a dynamic index of one entry, which ends where nothing can.
+func endingAt(end uint64) string {
+	entry := append(binary.LittleEndian.AppendUint64(nil, end), make([]byte, 32)...)
+	var entries bytes.Buffer
+	header, _, _ := index.NewDynamicWriter(&entries).Finish([16]byte{1}, 0) // its checksum is wrong, which only a verification reads
+	return string(header) + string(entry)
+}
+
+func TestSumsOfSizesStopAtTheLargestNumber(t *testing.T) {
+	t.Parallel()
+	store := sharingStore(t)
+	store.Damaged = true
+	snapshot := backupinfo.Snapshot{Group: store.Group("vm/200"), Time: first}
+	put(t, filepath.Join(store.Dir, snapshot.Dir(), "huge.pxar.didx"), endingAt(math.MaxUint64))
+	report := sizes(t, store)
+	for what, size := range map[string]uint64{
+		"a snapshot": report.Snapshots[2].Logical, "a group": report.Groups[1].Logical, "all": report.Total.Logical,
+		"what is freed": datastore.Size{Unique: math.MaxUint64 - 1, Files: 2}.Freed(),
+	} {
+		if size != math.MaxUint64 {
+			t.Errorf("%s: %d", what, size)
+		}
+	}
+	text := bytes.Replace(manifestText(t, store, snapshot), []byte(`"size": 5242880`), []byte(`"size": 18446744073709551615`), 1)
+	putManifest(t, store, snapshot, text)
+	info, err := store.Open(datastore.Options{}).Snapshot(t.Context(), snapshot)
+	if err != nil || info.Size != math.MaxUint64 {
+		t.Errorf("the snapshot's manifest: %d, %v\n%s", info.Size, err, text)
+	}
+}
+
+func TestACollectionsSumStopsAtTheLargestNumber(t *testing.T) {
+	t.Parallel()
+	store := sharingStore(t)
+	store.Damaged = true
+	put(t, filepath.Join(store.Dir, "vm/200", first.String(), "huge.pxar.didx"), endingAt(math.MaxUint64))
+	report, err := store.Open(datastore.Options{}).Collect(t.Context(), datastore.CollectOptions{DryRun: true})
+	if report.IndexBytes != math.MaxUint64 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// TestAnIndexThatCannotBeOpenedIsNamed has entries that refer to chunks, which count.
+func TestAnIndexThatCannotBeOpenedIsNamed(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true
+	snapshot := store.Backup("vm/100", first, image(t, "xs64:1:4M"))
+	name := filepath.Join(snapshot.Dir(), "disk.img.fidx")
+	stored := readFile(t, filepath.Join(store.Dir, name))
+	binary.LittleEndian.PutUint64(stored[64:], 1<<50) // the size of the image
+	put(t, filepath.Join(store.Dir, name), string(stored))
+	report := sizes(t, store)
+	if len(report.Unread) != 1 || report.Unread[0].Path != name || !errors.Is(report.Unread[0], index.ErrCorrupt) || report.Snapshots[0].Err == nil {
+		t.Errorf("%+v", report.Unread)
+	}
+	if size := report.Snapshots[0]; size.Chunks != 1 || size.Logical >= 4<<20 {
+		t.Errorf("%+v", size)
 	}
 }
 
