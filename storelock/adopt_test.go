@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,13 +89,13 @@ func TestOnlyWhatBelongsToThisProcessIsAdopted(t *testing.T) {
 // TestEachFailingStepOfAHandOverLeavesOneOwner enumerates the calls of both sides.
 func TestEachFailingStepOfAHandOverLeavesOneOwner(t *testing.T) {
 	t.Parallel()
-	for n := 1; ; n++ {
-		calls := 0
+	for n := int64(1); ; n++ {
+		var calls atomic.Int64
 		synctest.Test(t, func(t *testing.T) {
 			m := &storelocktest.Memory{}
 			g := acquire(t, m, exclusive)
 			m.SetBefore(func(context.Context, storelocktest.Call) error {
-				if calls++; calls == n {
+				if calls.Add(1) == n {
 					return errors.New("broken")
 				}
 				return nil
@@ -105,7 +106,7 @@ func TestEachFailingStepOfAHandOverLeavesOneOwner(t *testing.T) {
 					t.Errorf("failing at %d: %v", n, err)
 				}
 			} else if h, err := storelock.Adopt(t.Context(), m, key, storelock.Options{}); err == nil {
-				if err := h.Close(); err != nil && calls != n {
+				if err := h.Close(); err != nil && calls.Load() != n {
 					t.Errorf("failing at %d: %v", n, err)
 				}
 			} else if h, err = storelock.Adopt(t.Context(), m, key, storelock.Options{}); err != nil {
@@ -116,7 +117,7 @@ func TestEachFailingStepOfAHandOverLeavesOneOwner(t *testing.T) {
 			time.Sleep(time.Hour)
 			wantEmpty(t, m)
 		})
-		if calls < n {
+		if calls.Load() < n {
 			return
 		}
 	}

@@ -279,9 +279,9 @@ func TestLossIsToldInTimeAlsoWhenOneAttemptTakesAllOfIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFaultyStore()
-		hangs := false
+		var hangs atomic.Bool
 		f.before = func(ctx context.Context, _ request) error {
-			if hangs {
+			if hangs.Load() {
 				<-ctx.Done()
 				return ctx.Err()
 			}
@@ -293,12 +293,12 @@ func TestLossIsToldInTimeAlsoWhenOneAttemptTakesAllOfIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := time.Now()
-		hangs = true
+		hangs.Store(true)
 		<-g.Context().Done()
 		if took := time.Since(start); took > stale-stale/12 {
 			t.Errorf("told after %v, others may come after %v", took, stale)
 		}
-		hangs = false
+		hangs.Store(false)
 		g.Close()
 		time.Sleep(time.Minute)
 	})
