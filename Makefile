@@ -82,6 +82,17 @@ rules: ## check the rules of this repository: floors, bans, sizes, links
 tools: $(GOLANGCI)
 	go -C tools build -o /dev/null tool
 
+# The object store that tests of locks run against: it has hundreds of requirements
+# of its own, so it is in no go.mod. The tests find it in .bin.
+VERSITYGW_VERSION := v1.8.0
+
+.PHONY: object-store
+object-store: .bin/versitygw-$(VERSITYGW_VERSION) ## build the object store that tests run against
+
+.bin/versitygw-$(VERSITYGW_VERSION):
+	dir=$$(mktemp -d) && GOBIN="$$dir" GOFLAGS=-mod=mod go install github.com/versity/versitygw/cmd/versitygw@$(VERSITYGW_VERSION) && \
+	  mkdir -p .bin && mv "$$dir/versitygw" $@ && rmdir "$$dir"
+
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format all Go files
 	$(GOLANGCI) fmt ./...
