@@ -106,11 +106,16 @@ func retire(disk *fsop.Disk, root, parent *os.File, name string) (place, error) 
 	if err != nil {
 		return place{}, err
 	}
-	if err := errors.Join(disk.SyncDir(parent), disk.SyncDir(gone.dir)); err != nil {
-		err = errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), gone.dir.Close())
-		return place{name: gone.name}, err
+	return gone.sync(disk, parent, name)
+}
+
+// sync makes the rename out of the tree durable.
+func (p place) sync(disk *fsop.Disk, parent *os.File, name string) (place, error) {
+	if err := errors.Join(disk.SyncDir(parent), disk.SyncDir(p.dir)); err != nil {
+		err = errors.Join(fmt.Errorf("%q is out of the tree, which may not be on disk yet: %w", name, err), p.dir.Close())
+		return place{name: p.name}, err
 	}
-	return gone, nil
+	return p, nil
 }
 
 // moveOut is retire without the sync: before the two directories were synced, nothing of it may be unlinked.

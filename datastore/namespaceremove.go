@@ -201,7 +201,11 @@ func (r *namespaceRemoval) retire(ns backupinfo.Namespace) (place, error) {
 		return place{}, err
 	}
 	defer parent.Close()
-	gone, err := retire(r.disk, r.root, parent, ns.Name())
+	known := decided{}
+	for _, group := range r.found.groups {
+		known.add(group.Group, group.content.snapshots...)
+	}
+	gone, err := retireDecided(r.disk, r.root, parent, ns.Name(), ns.Dir(), known)
 	return gone, notFound(err, "namespace", ns.String())
 }
 

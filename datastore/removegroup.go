@@ -252,7 +252,9 @@ func removeWholeGroup(ctx context.Context, disk *fsop.Disk, root *os.File, group
 		return err
 	}
 	defer parent.Close()
-	gone, err := retire(disk, root, parent, group.ID)
+	known := decided{}
+	known.add(group, content.snapshots...)
+	gone, err := retireDecided(disk, root, parent, group.ID, group.Dir(), known)
 	if gone.taken() {
 		report.Groups = append(report.Groups, group)
 		report.Snapshots = append(report.Snapshots, content.snapshots...)

@@ -57,7 +57,9 @@ func removeEmptyGroup(ctx context.Context, disk *fsop.Disk, root *os.File, group
 		return false, err
 	}
 	defer parent.Close()
-	gone, err := retire(disk, root, parent, group.ID)
+	known := decided{}
+	known.add(group)
+	gone, err := retireDecided(disk, root, parent, group.ID, group.Dir(), known)
 	if err != nil {
 		return false, err
 	}
