@@ -31,7 +31,7 @@ type CollectOptions struct {
 	// snapshot. The age keeps the chunks of a backup that was interrupted for the
 	// next try.
 	Cutoff time.Duration
-	// DryRun makes every check, under the same lock, and changes nothing.
+	// DryRun makes every check, under the same lock, and changes nothing. It gives the error that the real one would give.
 	DryRun bool
 	// Touch sets the time of access of every chunk in use to now. It is for stores
 	// that are collected by somebody who relies on it as well.
@@ -167,7 +167,11 @@ func (c *collection) run(ctx context.Context) error {
 	c.beginStatus()
 	defer c.endStatus() // it does nothing after writeStatus
 	err := c.lookThrough(ctx)
-	if err == nil && !c.opts.DryRun {
+	switch {
+	case err != nil:
+	case c.opts.DryRun:
+		err = c.blocked() // as the real one would be
+	default:
 		err = c.clear(ctx)
 	}
 	c.conclude()

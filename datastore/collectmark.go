@@ -79,11 +79,25 @@ func indexKindOf(name string) index.Kind {
 
 // noteUnexpected reports an index where none belongs, once.
 func (c *collection) noteUnexpected(dir, full string) {
-	if _, err := backupinfo.ParseSnapshotDir(dir); err == nil {
+	if isSnapshotDir(dir) {
 		return
 	}
 	if len(c.report.Unexpected) < maxUnexpected {
 		c.report.Unexpected = append(c.report.Unexpected, full)
 		c.Datastore.opts.Events.notice(full, "index in an unexpected place: what it refers to is kept", nil)
 	}
+}
+
+// isSnapshotDir tells by its path whether a directory is that of a snapshot, in
+// whatever depth of namespaces: a server that allowed more of them is not at fault.
+func isSnapshotDir(dir string) bool {
+	parts := strings.Split(dir, "/")
+	for len(parts) > 3 && parts[0] == "ns" {
+		parts = parts[2:]
+	}
+	if len(parts) != 3 {
+		return false
+	}
+	_, err := backupinfo.ParseGroup(backupinfo.Namespace{}, parts[0]+"/"+parts[1])
+	return err == nil && backupinfo.MatchTime(parts[2])
 }

@@ -109,8 +109,8 @@ func TestADryRunThatFindsWhatMayHideReferencesWouldRemoveNothing(t *testing.T) {
 	put(t, filepath.Join(store.Dir, "x.fidx"), "")
 	dry := nothing
 	dry.DryRun = true
-	report := collect(t, store, dry)
-	if len(report.Blocked) != 1 || report.RemovedChunks != 0 || report.PendingChunks != 1 {
+	report, err := store.Open(datastore.Options{}).Collect(t.Context(), dry)
+	if !errors.Is(err, datastore.ErrCorrupt) || len(report.Blocked) != 1 || report.RemovedChunks != 0 || report.PendingChunks != 1 {
 		t.Errorf("%+v", report)
 	}
 }

@@ -71,6 +71,9 @@ func (p *program) gc(c *cli.Context) error {
 		plan := opts
 		plan.DryRun = true
 		report, err := ds.Collect(c.Context, plan)
+		if len(report.Blocked) > 0 {
+			return errors.Join(err, p.printCollection(format, true, report, true))
+		}
 		if err == nil {
 			err = question.confirm(c.Context, "Remove "+garbage(report)+"?")
 		}
