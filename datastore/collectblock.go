@@ -21,7 +21,7 @@ const (
 )
 
 // Blocker is something that may hide references to chunks, so that none can go.
-type Blocker struct {
+type Blocker struct { //nolint:errname // it is an item of a report first
 	Kind BlockerKind
 	// Path is relative to the store.
 	Path string
@@ -49,7 +49,7 @@ func (c *collection) damaged(name string, damage error) error {
 	dir := path.Dir(name)
 	if _, err := backupinfo.ParseSnapshotDir(dir); err != nil {
 		c.block(Blocker{Kind: BlockerIndex, Path: name, Err: damage})
-		return nil
+		return nil //nolint:nilerr // it is in no snapshot
 	}
 	finished, err := exists(c.root, path.Join(dir, backupinfo.ManifestName))
 	if err != nil {

@@ -261,8 +261,11 @@ func TestWhoAsksForEncryptionNeverGetsPlainData(t *testing.T) {
 	store := testds.New(t)
 	ds := store.Open(datastore.Options{})
 	for _, opts := range []datastore.BackupOptions{
-		{CryptMode: backupinfo.CryptEncrypt}, {CryptMode: backupinfo.CryptSignOnly}, {CryptMode: "Encrypt", Key: testKey(t, 1)},
-		{KeyCopy: []byte("x")}, {KeyCopy: []byte("x"), Key: testKey(t, 1), CryptMode: backupinfo.CryptNone},
+		{CryptMode: backupinfo.CryptEncrypt},
+		{CryptMode: backupinfo.CryptSignOnly},
+		{CryptMode: "Encrypt", Key: testKey(t, 1)},
+		{KeyCopy: []byte("x")},
+		{KeyCopy: []byte("x"), Key: testKey(t, 1), CryptMode: backupinfo.CryptNone},
 	} {
 		if w, err := ds.Backup(t.Context(), store.Group("vm/100"), opts); err == nil {
 			t.Errorf("%+v: accepted", opts)

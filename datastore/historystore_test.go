@@ -2,6 +2,7 @@ package datastore_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -34,8 +35,9 @@ type history struct {
 const historyNamespaces = "ns/a/ns/b"
 
 func newHistory(t testing.TB, fail rapid.TB, parent string) *history {
+	t.Helper()
 	fail.Helper()
-	dir, err := os.MkdirTemp(parent, "store")
+	dir, err := os.MkdirTemp(parent, "store") //nolint:usetesting // one of many in a test, each gone when its history is done
 	if err == nil {
 		err = errors.Join(os.Mkdir(filepath.Join(dir, ".chunks"), 0o755), os.MkdirAll(filepath.Join(dir, historyNamespaces), 0o755),
 			os.WriteFile(filepath.Join(dir, ".lock"), nil, 0o644))
@@ -170,7 +172,7 @@ func (h *history) observe(fail rapid.TB) model {
 			m.groups[group.Group] = groupModel{owner: group.Owner, notes: text}
 			for info, err := range store.Snapshots(ctx, group.Group) {
 				must(fail, err, info.Err)
-				m.snapshots[info.Snapshot] = h.observeSnapshot(fail, store, info)
+				m.snapshots[info.Snapshot] = h.observeSnapshot(ctx, fail, store, info)
 			}
 		}
 	}
@@ -184,16 +186,16 @@ func must(fail rapid.TB, errs ...error) {
 	}
 }
 
-func (h *history) observeSnapshot(fail rapid.TB, store *datastore.Datastore, info datastore.SnapshotInfo) (is snapshotModel) {
+func (h *history) observeSnapshot(ctx context.Context, fail rapid.TB, store *datastore.Datastore, info datastore.SnapshotInfo) (is snapshotModel) {
 	fail.Helper()
 	var err error
 	is.finished = info.Finished
-	is.protection, err = store.Protection(h.t.Context(), info.Snapshot)
+	is.protection, err = store.Protection(ctx, info.Snapshot)
 	must(fail, err)
 	if !is.finished {
 		return is
 	}
-	is.notes, err = store.Notes(h.t.Context(), backupinfo.Object{Group: info.Snapshot.Group, Time: info.Snapshot.Time, IsSnapshot: true})
+	is.notes, err = store.Notes(ctx, backupinfo.Object{Group: info.Snapshot.Group, Time: info.Snapshot.Time, IsSnapshot: true})
 	must(fail, err)
 	if info.Verification != nil {
 		is.verdict = info.Verification.State

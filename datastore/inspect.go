@@ -66,7 +66,7 @@ func InspectBlob(name string) (b BlobInspection, err error) {
 	}
 	b.CRCErr = blob.VerifyCRC(stored)
 	decoder := blob.NewDecoder()
-	defer decoder.Close() //nolint:errcheck // it never fails
+	defer decoder.Close()
 	if b.Data, b.DecodeErr = decoder.Decode(nil, stored, blob.MaxSize); b.DecodeErr == nil {
 		b.Digest = digest.Of(b.Data)
 	}

@@ -187,7 +187,7 @@ func (l *lockLister) tell(info LockInfo, dev, ino uint64) error {
 }
 
 func thingOf(info LockInfo) string {
-	switch info.Resource {
+	switch info.Resource { //nolint:exhaustive // the others are in the directory of their object
 	case LockOnStore:
 		return ""
 	case LockOnOther:

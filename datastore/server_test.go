@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -176,7 +177,7 @@ func TestWhoMayNotReadTheServersConfigurationChangesHisOwnStore(t *testing.T) {
 	if err := errors.Join(os.Chown(store.place.Etc, 0, 0), os.Chmod(store.place.Etc, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range append(allOperations[:len(allOperations):len(allOperations)], starting["move namespace"]) {
+	for _, o := range append(slices.Clip(allOperations), starting["move namespace"]) {
 		if line := store.asUser(nobody, o); line != "done" {
 			t.Errorf("%s %s: %s", o.name, o.object, line)
 		}

@@ -278,7 +278,7 @@ func malformed(t testing.TB, name string) []byte {
 
 func TestNoHardLinkLeadsOutOfAnArchiveOrToAnotherFile(t *testing.T) {
 	t.Parallel()
-	for _, name := range strings.Fields("hardlink-path-abs hardlink-path-empty hardlink-wrong-path hardlink-path-of-other hardlink-later-target hardlink-no-nul") {
+	for name := range strings.FieldsSeq("hardlink-path-abs hardlink-path-empty hardlink-wrong-path hardlink-path-of-other hardlink-later-target hardlink-no-nul") {
 		a := open(t, malformed(t, name), nil)
 		headers, _, _ := tarOf(t, a, "/", export.Options{})
 		if h := headers["h"]; h == nil || h.Typeflag != tar.TypeReg {
@@ -352,7 +352,7 @@ func TestZipHasFilesDirectoriesAndLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("inside b/c/third zz-root") {
+	for name := range strings.FieldsSeq("inside b/c/third zz-root") {
 		f, err := r.Open(name)
 		if err != nil {
 			t.Fatal(err)

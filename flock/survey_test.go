@@ -21,7 +21,7 @@ import (
 // no other locks.
 func memoryDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "flock-test-")
+	dir, err := os.MkdirTemp("/dev/shm", "flock-test-") //nolint:usetesting // that would be on a disk
 	if err != nil {
 		return t.TempDir()
 	}
@@ -270,7 +270,7 @@ func TestASurveyWhileProcessesComeAndGo(t *testing.T) {
 				return
 			default:
 			}
-			s, err := NewSurvey(context.Background(), SurveyOptions{}, tree)
+			s, err := NewSurvey(t.Context(), SurveyOptions{}, tree)
 			if err != nil {
 				t.Error(err)
 				return

@@ -165,7 +165,7 @@ func TestAContextEndsTheWaitForTheList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer entry.Close() //nolint:errcheck // the list is held by then
+	defer entry.Close()
 	server := helperproc.Start(t, "server lock", filepath.Join(run, "active-operations/STORE.lock"), "exclusive")
 	server.WaitReady()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -262,8 +262,12 @@ func (p *program) showKey(c *cli.Context) error {
 		}, format == formatJSONPretty)
 	}
 	for _, line := range [][2]string{
-		{"file", path}, {"kdf", string(file.KDF())}, {"created", file.Created().Format(time.RFC3339)},
-		{"modified", file.Modified().Format(time.RFC3339)}, {"fingerprint", fingerprint}, {"hint", file.Hint()},
+		{"file", path},
+		{"kdf", string(file.KDF())},
+		{"created", file.Created().Format(time.RFC3339)},
+		{"modified", file.Modified().Format(time.RFC3339)},
+		{"fingerprint", fingerprint},
+		{"hint", file.Hint()},
 	} {
 		if line[1] == "" {
 			continue

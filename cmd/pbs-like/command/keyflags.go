@@ -67,13 +67,12 @@ func (p *program) keyToRead(c *cli.Context, ds *datastore.Datastore, snapshot ba
 	}
 	file, path, err := defaultKeyFile()
 	if err != nil || file == nil {
-		// It was not asked for: without it, what is encrypted is refused.
-		return nil, nil
+		return nil, nil //nolint:nilerr // it was not asked for: without it, what is encrypted is refused
 	}
 	info, err := ds.Snapshot(c.Context, snapshot)
 	own, named := file.Fingerprint()
 	if err != nil || !named || info.Fingerprint != backupinfo.Fingerprint(own).String() {
-		return nil, nil // opening the snapshot says what is wrong with it
+		return nil, nil //nolint:nilerr // opening the snapshot says what is wrong with it
 	}
 	p.log.Info().Msg(fmt.Sprintf("using the default key %q", path))
 	return p.unlock(c.Context, file)
@@ -101,7 +100,7 @@ func defaultKeyFile() (*keys.File, string, error) {
 func defaultFile(name string, limit int) (text []byte, path string, err error) {
 	dir, err := defaultKeyDir()
 	if err != nil {
-		return nil, "", nil // nobody's configuration holds no keys
+		return nil, "", nil //nolint:nilerr // nobody's configuration holds no keys
 	}
 	path = filepath.Join(dir, name)
 	text, err = readSmall(path, limit)

@@ -109,8 +109,15 @@ func (l *locksLook) once(ctx context.Context) error {
 
 func lockColumns() []column {
 	return []column{
-		{title: "resource"}, {title: "ns"}, {title: "means"}, {title: "mode"}, {title: "pid", right: true}, {title: "user"}, {title: "since"},
-		{title: "doing"}, {title: "command"},
+		{title: "resource"},
+		{title: "ns"},
+		{title: "means"},
+		{title: "mode"},
+		{title: "pid", right: true},
+		{title: "user"},
+		{title: "since"},
+		{title: "doing"},
+		{title: "command"},
 	}
 }
 
@@ -127,7 +134,7 @@ func lockRow(l datastore.LockInfo) []string {
 }
 
 func lockedThing(l datastore.LockInfo) string {
-	switch l.Resource {
+	switch l.Resource { //nolint:exhaustive // the others are named by their object
 	case datastore.LockOnStore:
 		return wholeStore
 	case datastore.LockOnManifest:
@@ -205,7 +212,7 @@ func (l *locksLook) watch(ctx context.Context, interval time.Duration) error {
 		title := fmt.Sprintf("locks on %s at %s", printable(l.ds.Path()), time.Now().UTC().Format(time.RFC3339))
 		err := view.show(title, l.format, func() error { return l.once(ctx) })
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // somebody has seen enough
+			return nil // somebody has seen enough
 		}
 		if err != nil {
 			return err

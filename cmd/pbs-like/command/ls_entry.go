@@ -12,8 +12,12 @@ import (
 
 func entryColumns() []column {
 	return []column{
-		{title: "mode"}, {title: "uid", right: true}, {title: "gid", right: true},
-		{title: "size", right: true}, {title: "modified"}, {title: "path"},
+		{title: "mode"},
+		{title: "uid", right: true},
+		{title: "gid", right: true},
+		{title: "size", right: true},
+		{title: "modified"},
+		{title: "path"},
 	}
 }
 

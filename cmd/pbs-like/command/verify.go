@@ -189,14 +189,9 @@ func verdictRow(v datastore.SnapshotVerdict) []string {
 	return []string{v.Snapshot.String(), text, v.Snapshot.Group.Namespace.String(), strings.Join(damaged, ", ")}
 }
 
-// concludeVerification sums up, and makes an error of what is not good.
-func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyReport, err error) error {
-	text := fmt.Sprintf("%s good, %d failed, %d could not be verified; %s, %s in %v", plural(r.Verdicts[datastore.VerdictOK], "snapshot"),
-		r.Verdicts[datastore.VerdictFailed], r.Verdicts[datastore.VerdictUnsure],
-		plural(r.Chunks, "chunk"), humanize.IBytes(r.Bytes), r.Duration.Round(time.Millisecond))
-	if r.Encrypted > 0 {
-		text += fmt.Sprintf("; %d of them are encrypted, and without their key only their checksums were compared", r.Encrypted)
-	}
+// partialVerdicts counts the snapshots of which less than all was read in this run.
+func partialVerdicts(r datastore.VerifyReport) string {
+	var text strings.Builder
 	for _, partial := range []struct {
 		verdict datastore.Verdict
 		text    string
@@ -206,9 +201,21 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 		{datastore.VerdictPartly, "read in part, until the time was up"},
 	} {
 		if n := r.Verdicts[partial.verdict]; n > 0 {
-			text += fmt.Sprintf("; %s %s", plural(n, "snapshot"), partial.text)
+			fmt.Fprintf(&text, "; %s %s", plural(n, "snapshot"), partial.text)
 		}
 	}
+	return text.String()
+}
+
+// concludeVerification sums up, and makes an error of what is not good.
+func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyReport, err error) error {
+	text := fmt.Sprintf("%s good, %d failed, %d could not be verified; %s, %s in %v", plural(r.Verdicts[datastore.VerdictOK], "snapshot"),
+		r.Verdicts[datastore.VerdictFailed], r.Verdicts[datastore.VerdictUnsure],
+		plural(r.Chunks, "chunk"), humanize.IBytes(r.Bytes), r.Duration.Round(time.Millisecond))
+	if r.Encrypted > 0 {
+		text += fmt.Sprintf("; %d of them are encrypted, and without their key only their checksums were compared", r.Encrypted)
+	}
+	text += partialVerdicts(r)
 	if n := len(r.Recovered); n > 0 {
 		text += fmt.Sprintf("; recovered %s that an earlier verification had put aside and that are good", plural(n, "chunk"))
 	}
