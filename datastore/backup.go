@@ -62,6 +62,7 @@ type SnapshotWriter struct {
 	dir      *os.File              // its directory
 	newGroup bool                  // the group is there because of this backup
 	base     *base
+	ours     []byte // what our mark in the directory says
 	crypt    crypt
 	keyCopy  []byte
 	manifest *backupinfo.Manifest
@@ -93,7 +94,7 @@ func (d *Datastore) Backup(ctx context.Context, group backupinfo.Group, opts Bac
 	if err != nil {
 		return nil, err
 	}
-	w := &SnapshotWriter{store: d, crypt: protection, keyCopy: opts.KeyCopy}
+	w := &SnapshotWriter{store: d.begin(), crypt: protection, keyCopy: opts.KeyCopy}
 	if err := w.open(group); err != nil {
 		return nil, errors.Join(err, w.release())
 	}

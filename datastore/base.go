@@ -56,7 +56,7 @@ func (w *SnapshotWriter) chosenBase(set *guards, snapshot backupinfo.Snapshot) (
 
 // lockBase takes L4 and proves under it that the snapshot can serve. The lock of one that can't is not kept.
 func (w *SnapshotWriter) lockBase(set *guards, snapshot backupinfo.Snapshot) (*base, error) {
-	own := &guards{server: set.server}
+	own := set.within()
 	guard, err := lockSnapshotShared(own, w.root, snapshot)
 	if err != nil {
 		return nil, errors.Join(err, own.Close())

@@ -16,6 +16,8 @@ import (
 func (w *SnapshotWriter) AddBlob(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (stats ArchiveStats, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ctx, end := w.store.lease.bind(ctx)
+	defer end(&err)
 	if err := w.admit(ctx, name, backupinfo.Blob); err != nil {
 		return ArchiveStats{}, err
 	}

@@ -87,6 +87,7 @@ func (d *Datastore) look(ctx context.Context, opts CheckOptions) (CheckReport, e
 }
 
 func (d *Datastore) repair(ctx context.Context, opts CheckOptions) (report CheckReport, err error) {
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err

@@ -447,7 +447,11 @@ func checkAs(ctx context.Context, args []string, pipe *helperproc.IO) error {
 
 // repairAll repairs all but the chunk directories, and makes an error of whatever could not be.
 func repairAll(ctx context.Context, dir string, disk *fsop.Disk) error {
-	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: sparing(disk)})
+	return repairAllAs(ctx, dir, datastore.Options{OnlyHost: true, Disk: sparing(disk)})
+}
+
+func repairAllAs(ctx context.Context, dir string, opts datastore.Options) error {
+	store, err := datastore.Open(dir, opts)
 	if err != nil {
 		return err
 	}

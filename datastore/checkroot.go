@@ -12,6 +12,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/internal/beneath"
+	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
 // checkOutside looks at what is around the store.
@@ -66,6 +67,14 @@ func (c *checker) rootEntry(ctx context.Context, e entry) {
 	case e.name == leftoverDir:
 		if c.directory(e, directoryMode) {
 			c.eachEntry(ctx, e.path(), func(e entry) { c.leftoverOrUnknown(ctx, e) })
+		}
+	case e.name == schemeName:
+		c.file(e)
+	case strings.HasPrefix(e.name, fsop.TempPrefix(schemeName)):
+		c.tempFile(e, c.removeUnder(ctx, e, nil)) // who changes the scheme has the lock that we have
+	case e.name == storeLockDir:
+		if !e.isDir() { // its group makes locks in it, so that its mode is another one
+			c.wrongType(e, "a directory")
 		}
 	case isForeign(e.name):
 	case isType(e.name), e.name == "ns":
@@ -195,7 +204,7 @@ func (c *checker) removeLeftover(ctx context.Context, e entry) error {
 	}
 	there, err := exists(c.root, path.Join(e.parent, e.name))
 	if err == nil && there {
-		err = errors.New("somebody is at work on it")
+		err = errors.New("somebody is at work on it, or may be on another host")
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package datastore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -107,6 +108,7 @@ type CollectReport struct {
 // It may be interrupted, or die, at any moment; the next one goes on. After an
 // error the report tells what was done so far.
 func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report CollectReport, err error) {
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err
@@ -119,7 +121,9 @@ func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report Co
 	defer func() { err = errors.Join(err, chunks.Close()) }()
 	c := &collection{Datastore: d, opts: opts, root: root, disk: disk, chunks: chunks, marks: newSharedMarks()}
 	set, err := d.acquire(ctx, func(set *guards) (err error) {
-		c.lock, err = lockStoreExclusive(ctx, set, chunks)
+		if c.lock, err = lockStoreExclusive(ctx, set, chunks); err == nil && set.isShared() {
+			err = checkSharedCutoff(opts)
+		}
 		return err
 	})
 	if err != nil {
@@ -127,8 +131,22 @@ func (d *Datastore) Collect(ctx context.Context, opts CollectOptions) (report Co
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
 	d.say(set, "collect", d.path, "")
+	ctx, end := d.lease.bind(ctx)
+	defer end(&err)
 	err = c.run(ctx)
 	return c.report, err
+}
+
+// leastSharedCutoff is the age below which nothing is removed where store locks
+// are in force. A lease is no fence: what saves the chunks of a writer that is paused,
+// and goes on after its lock was lost, is that they are young.
+const leastSharedCutoff = 24 * time.Hour
+
+func checkSharedCutoff(opts CollectOptions) error {
+	if cutoff := cutoffOf(opts); cutoff < leastSharedCutoff {
+		return fmt.Errorf("a cut-off of %v is too short for a store that several hosts share: at least %v", max(cutoff, 0), leastSharedCutoff)
+	}
+	return nil
 }
 
 // collection is one run of Collect.

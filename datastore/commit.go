@@ -1,6 +1,7 @@
 package datastore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,9 @@ func (w *SnapshotWriter) stillThere() error {
 	if err := leadsTo(w.root, w.snapshot.Dir(), w.guard.File()); err != nil {
 		return takenAway("snapshot", w.snapshot.Dir(), err)
 	}
+	if err := w.stillOurs(); err != nil {
+		return takenAway("snapshot", w.snapshot.Dir(), err)
+	}
 	if w.base == nil {
 		return nil
 	}
@@ -120,6 +124,18 @@ func (w *SnapshotWriter) stillThere() error {
 		return takenAway("base", w.base.snapshot.Dir(), err)
 	}
 	return nil
+}
+
+// stillOurs makes sure, where locks can be lost, that the snapshot is of this very acquisition.
+func (w *SnapshotWriter) stillOurs() error {
+	if !w.locks.isShared() {
+		return nil
+	}
+	mark, err := readBounded(w.dir, writerMark, int64(len(w.ours)))
+	if err == nil && !bytes.Equal(mark, w.ours) {
+		err = flock.ErrChanged
+	}
+	return err
 }
 
 // takenAway says that what was locked is no longer there: somebody removed it

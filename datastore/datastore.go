@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/internal/activity"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
@@ -46,6 +45,15 @@ type Options struct {
 	// Activities is where this process says what it does, and learns what others do that
 	// are in its way. The zero value is nowhere; see [UsualActivities].
 	Activities ActivityPlace
+	// HostID names this host in store locks; empty is its name and hardware address.
+	HostID string
+	// LeaseOnly never concludes from a process that is missing on this machine that a
+	// store lock is free, see storelock.Options.
+	LeaseOnly bool
+	// LockMemory is a directory outside the store in which is remembered what was seen of
+	// store locks, so that those of a host that died are free after their stale time
+	// also for operations that don't wait that long. Empty: nothing is remembered.
+	LockMemory string
 	// Events tell what goes on.
 	Events Events
 	// Disk performs every change; nil is the operating system. Tests make single operations fail with it.
@@ -60,6 +68,7 @@ type Datastore struct {
 	id     identity
 	opts   Options
 	server *pbsrun.Server
+	lease  *lease // of one operation, see begin
 	// moveJournal is told of each move before it happens; nil is the server's journal, if there is one.
 	moveJournal func(ctx context.Context, indexes []string) error
 	// patience bounds manifestWait and briefWait, for tests in which nobody lets go; 0 does not.
@@ -188,18 +197,6 @@ func (d *Datastore) changeable(root *os.File) error {
 	return d.checkUser(root)
 }
 
-func (d *Datastore) checkReach(root *os.File) error {
-	reach, err := flock.Reach(root)
-	if err != nil {
-		return err
-	}
-	if !reach.Local && !d.opts.OnlyHost {
-		return fmt.Errorf("%q is on a file system of type %s, where %w: say that only this host uses the store, or work on a local copy",
-			d.path, reach.Name, ErrSharedStore)
-	}
-	return nil
-}
-
 func (d *Datastore) checkUser(root *os.File) error {
 	stat, err := beneath.Stat(root, ".")
 	if err != nil {
@@ -218,7 +215,9 @@ func (d *Datastore) disk(root *os.File) (*fsop.Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return withOwner(d.opts.Disk, fsop.Owner{UID: int(stat.Uid), GID: int(stat.Gid)}), nil
+	disk := withOwner(d.opts.Disk, fsop.Owner{UID: int(stat.Uid), GID: int(stat.Gid)})
+	d.lease.gate(disk)
+	return disk, nil
 }
 
 func withOwner(disk *fsop.Disk, owner fsop.Owner) *fsop.Disk {

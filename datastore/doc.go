@@ -119,6 +119,42 @@
 // inode behind the name is compared. What a decision rests on is read again under
 // the lock.
 //
+// # Several hosts
+//
+// Where [Datastore.SetLockScheme] has said that several hosts share the store, every
+// lock takes a store lock besides, after the server's, in the same set: a lease that
+// lies in the store itself, see package storelock. They are coarser, so that an
+// operation has few of them: one for the store (L1), one for the tree of namespaces (L6),
+// and three for each group, of which one is for itself (L2), one for its snapshots (L3, L4), and one for
+// the moment in which a manifest or a mark beside it is written (L5).
+//
+//	operation                      store   tree    group      snapshots  manifests
+//	back up                        shared  -       exclusive  shared     -
+//	read, restore                  -       -       -          shared     -
+//	verify, notes of a snapshot    -       -       -          shared     exclusive
+//	protect, unprotect             -       -       -          shared     exclusive
+//	remove a finished snapshot     -       -       (tidy)     exclusive  -
+//	remove an unfinished snapshot  -       -       exclusive  exclusive  -
+//	remove a group                 -       -       exclusive  exclusive  -
+//	notes of a group, owner        -       -       exclusive  -          -
+//	move a group                   shared  shared  exclusive* exclusive  -
+//	move a namespace               shared  excl.   exclusive  exclusive  -
+//	remove a namespace             -       excl.   exclusive  exclusive  -
+//	collect garbage, repair        excl.   -       -          -          -
+//
+// So a removal of any snapshot of a group is refused while another host reads one of them.
+// A lease can be lost while it is held, by a host that stood still or lost the store for longer than the
+// stale time: storelock.ErrLost. The operation then ends, and makes no visible change any more,
+// for every change of the store looks at its locks right before. A look is no fence: a
+// host that is paused between it and the change makes that change late. What such a
+// change can do is bounded: a collection never removes what is younger than a day
+// there, a manifest is written only into the directory that has the mark of this very
+// acquisition, and every removal is a rename of what its name leads to.
+//
+// Who can't take store locks can't change such a store. Who only reads goes on, with a notice.
+// What the store says of its locks is in a hidden file in its root. What is there and is not
+// understood is [ErrScheme], and keeps everybody from changing the store.
+//
 // # Keys
 //
 // With [BackupOptions].Key the archives are encrypted and the manifest is signed;
@@ -151,8 +187,10 @@
 //
 // # What is not promised
 //
-// The locks reach every process on this kernel, and no other host: on a file
-// system that several hosts may share, changes are refused ([ErrSharedStore]). Those
+// The locks of this machine reach every process on this kernel, and no other host: on a file
+// system that several hosts may share, changes are refused ([ErrSharedStore]) unless the store is
+// set to be shared, or somebody has said that there is no other host. No server takes store
+// locks: one on another host excludes nobody. Those
 // of a Proxmox Backup Server are honoured where it is configured on this machine, in
 // the place that [Options].Server says; one in a container, with files of its own, is not seen.
 package datastore

@@ -21,9 +21,13 @@ type HoldOptions struct {
 
 // Held is a lock, of all kinds that apply, that is held until it is closed.
 type Held struct {
-	root *os.File
-	set  *guards
+	root  *os.File
+	set   *guards
+	lease *lease
 }
+
+// Lost is closed when a store lock of it is lost: what is done under it has to stop.
+func (h *Held) Lost() <-chan struct{} { return h.lease.lost.Done() }
 
 // Hold locks a group or a snapshot, as an operation on it would: the lock of the group
 // (L2) keeps others from backing up to it and from removing it, and a snapshot's (L3)
@@ -73,6 +77,7 @@ func (d *Datastore) HoldStore(ctx context.Context, opts HoldOptions) (*Held, err
 }
 
 func (d *Datastore) hold(ctx context.Context, what string, opts HoldOptions, take func(*guards, *os.File, *fsop.Disk) error) (*Held, error) {
+	d = d.begin()
 	root, disk, err := d.openForHold(opts.Shared)
 	if err != nil {
 		return nil, err
@@ -92,7 +97,7 @@ func (d *Datastore) hold(ctx context.Context, what string, opts HoldOptions, tak
 		return nil, errors.Join(err, root.Close())
 	}
 	d.say(set, "lock", what, opts.Message)
-	return &Held{root: root, set: set}, nil
+	return &Held{root: root, set: set, lease: d.lease}, nil
 }
 
 // openForHold opens the root. Who holds something shared need not be allowed to

@@ -33,6 +33,8 @@ func (w *SnapshotWriter) AddImageStream(ctx context.Context, name backupinfo.Arc
 func (w *SnapshotWriter) addImage(ctx context.Context, name backupinfo.ArchiveName, source imageSource, total uint64) (stats ArchiveStats, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ctx, end := w.store.lease.bind(ctx)
+	defer end(&err)
 	if err := w.admit(ctx, name, backupinfo.FixedIndex); err != nil {
 		return ArchiveStats{}, err
 	}

@@ -204,6 +204,22 @@ func (d *Datastore) sweepDirectory(ctx context.Context, disk *fsop.Disk, root *o
 	return failed
 }
 
+// mayBeElsewhere tells, where several hosts share the store, whether one of them may
+// be at work on a leftover: its lock is none that reaches us, so that only its age counts.
+func (d *Datastore) mayBeElsewhere(dir *os.File, name string) (bool, error) {
+	root, err := openDirectory(d.path)
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	scheme, err := readScheme(root)
+	if err != nil || scheme.Mode == LockLocal {
+		return false, err
+	}
+	changed, err := lastChange(dir, name)
+	return err == nil && time.Since(changed) < abandonedAfter, ignoreNotFound(err)
+}
+
 func (d *Datastore) sweepEntry(ctx context.Context, disk *fsop.Disk, dir *os.File, name string) (err error) {
 	if temporary.MatchString(name) {
 		return removeAbandoned(disk, dir, name)
@@ -217,6 +233,9 @@ func (d *Datastore) sweepEntry(ctx context.Context, disk *fsop.Disk, dir *os.Fil
 	guard, err := lockLeftover(dir, name)
 	if err != nil || guard == nil {
 		return err
+	}
+	if young, err := d.mayBeElsewhere(dir, name); err != nil || young {
+		return errors.Join(err, guard.Close())
 	}
 	defer func() { err = errors.Join(err, guard.Close()) }()
 	if err := disk.RemoveTree(ctx, dir, name); err != nil {

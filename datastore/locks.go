@@ -39,6 +39,7 @@ const manifestWait = 5 * time.Second
 // them in reverse order; closing it again does nothing.
 type guards struct {
 	server
+	sharing *sharing // nil where no store locks are taken
 	// holdsGroup says that L2 is among them.
 	holdsGroup bool
 
@@ -165,7 +166,7 @@ func lockStoreShared(ctx context.Context, set *guards, chunks *chunkstore.Store)
 		return err
 	}
 	set.add(guard)
-	return nil
+	return set.alsoStore(storeResource, flock.Shared)
 }
 
 // lockStoreExclusive takes L1 for somebody who removes chunks: nobody writes any.
@@ -175,7 +176,7 @@ func lockStoreExclusive(ctx context.Context, set *guards, chunks *chunkstore.Sto
 		return nil, err
 	}
 	set.add(guard)
-	return guard, nil
+	return guard, set.alsoStore(storeResource, flock.Exclusive)
 }
 
 // lockNewStore locks the directory in which a store is being made.
@@ -229,7 +230,27 @@ func lockSnapshot(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*fl
 		return nil, notFound(err, "snapshot", snapshot.Dir())
 	}
 	set.add(guard)
-	return guard, set.alsoSnapshot(root, snapshot, flock.Exclusive)
+	if err := set.alsoSnapshot(root, snapshot, flock.Exclusive); err != nil {
+		return nil, err
+	}
+	return guard, set.alsoStore(snapshotsResource(snapshot.Group), flock.Exclusive)
+}
+
+// lockSnapshotToMark takes L3 to protect the snapshot, or to end that. Its store locks are
+// those of a rewrite of the manifest: who reads other snapshots of the group goes on.
+func lockSnapshotToMark(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.ExclusiveGuard, error) {
+	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: snapshot.Dir()})
+	if err != nil {
+		return nil, notFound(err, "snapshot", snapshot.Dir())
+	}
+	set.add(guard)
+	if err := set.alsoSnapshot(root, snapshot, flock.Exclusive); err != nil {
+		return nil, err
+	}
+	if err := set.alsoStore(snapshotsResource(snapshot.Group), flock.Shared); err != nil {
+		return nil, err
+	}
+	return guard, set.alsoManifests(snapshot.Group)
 }
 
 // lockSnapshotShared takes L3 for reading, or L4.
@@ -239,7 +260,10 @@ func lockSnapshotShared(set *guards, root *os.File, snapshot backupinfo.Snapshot
 		return nil, notFound(err, "snapshot", snapshot.Dir())
 	}
 	set.add(guard)
-	return guard, set.alsoSnapshot(root, snapshot, flock.Shared)
+	if err := set.alsoSnapshot(root, snapshot, flock.Shared); err != nil {
+		return nil, err
+	}
+	return guard, set.alsoStore(snapshotsResource(snapshot.Group), flock.Shared)
 }
 
 // lockManifest takes L5. The set that it is refused in is waited for in any case:
@@ -248,7 +272,9 @@ func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*fl
 	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
 	if err == nil {
 		set.add(guard)
-		err = set.alsoManifest(root, snapshot)
+		if err = set.alsoManifest(root, snapshot); err == nil {
+			err = set.alsoManifests(snapshot.Group)
+		}
 	}
 	if errors.Is(err, flock.ErrLocked) {
 		return nil, fmt.Errorf("%w: %w", errManifestBusy, set.explained(err))
@@ -264,7 +290,7 @@ func lockTreeShared(set *guards, root *os.File) error {
 		return treeBusy(err)
 	}
 	set.add(guard)
-	return nil
+	return treeBusy(set.alsoStore(treeResource, flock.Shared))
 }
 
 // lockTree takes L6 for somebody who takes a namespace away from its place. The
@@ -275,7 +301,7 @@ func lockTree(set *guards, root *os.File) (*flock.ExclusiveGuard, error) {
 		return nil, treeBusy(err)
 	}
 	set.add(guard)
-	return guard, nil
+	return guard, treeBusy(set.alsoStore(treeResource, flock.Exclusive))
 }
 
 func treeBusy(err error) error {

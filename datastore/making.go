@@ -61,7 +61,7 @@ func (w *SnapshotWriter) lockOrMakeGroup(ctx context.Context, set *guards, group
 // makeGroup holds L6 for as long as it takes: a namespace that is renamed away in
 // the middle would take the new group along, unseen by the locks of who renames it.
 func (w *SnapshotWriter) makeGroup(ctx context.Context, set *guards, group backupinfo.Group, owner backupinfo.AuthID) (guard *flock.ExclusiveGuard, err error) {
-	tree := &guards{}
+	tree := set.within()
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	if err := lockTreeShared(tree, w.root); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (w *SnapshotWriter) makeSnapshot(ctx context.Context, set *guards) error {
 		if err := set.alsoSnapshot(w.root, w.snapshot, flock.Exclusive); err != nil {
 			return err
 		}
-		return w.mark(dir)
+		return w.mark(dir, set.instance(groupResource(w.snapshot.Group)))
 	})
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("snapshot %q %w", w.snapshot.Dir(), ErrExists)
@@ -130,18 +130,24 @@ func openLocked(set *guards, root *os.File, name string, guard *flock.ExclusiveG
 	return dir, leadsTo(root, name, guard.File())
 }
 
-// mark leaves the mark of a living writer. Its content is for a person.
-func (w *SnapshotWriter) mark(dir *os.File) error {
+// mark leaves the mark of a living writer. Its content is for a person, and for us:
+// a writer that comes late, after its store lock was lost, finds another one or none.
+func (w *SnapshotWriter) mark(dir *os.File, instance string) error {
 	host, _ := os.Hostname()
-	text, err := json.Marshal(map[string]any{"host": host, "pid": os.Getpid(), "snapshot": w.snapshot.Dir()})
+	facts := map[string]any{"host": host, "pid": os.Getpid(), "snapshot": w.snapshot.Dir()}
+	if instance != "" {
+		facts["lock"] = instance
+	}
+	text, err := json.Marshal(facts)
 	if err != nil {
 		return err
 	}
+	w.ours = append(text, '\n')
 	f, err := w.disk.Create(dir, writerMark, fileMode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
+	_, err = f.Write(w.ours)
 	if err == nil {
 		err = f.Close()
 	}

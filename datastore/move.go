@@ -39,6 +39,7 @@ type move struct {
 }
 
 func (d *Datastore) openMove() (m move, err error) {
+	d = d.begin()
 	m.store = d
 	if m.root, m.disk, err = d.openForChange(); err != nil {
 		return m, err

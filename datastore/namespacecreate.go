@@ -30,6 +30,7 @@ func (d *Datastore) CreateNamespace(ctx context.Context, ns backupinfo.Namespace
 	if ns.IsRoot() {
 		return fmt.Errorf("the root namespace %w", ErrExists)
 	}
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return err

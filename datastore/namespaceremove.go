@@ -40,6 +40,7 @@ func (d *Datastore) RemoveNamespace(ctx context.Context, ns backupinfo.Namespace
 	if ns.IsRoot() {
 		return report, errors.New("the root namespace can't be removed")
 	}
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err

@@ -70,6 +70,7 @@ func (d *Datastore) SetNotes(ctx context.Context, object backupinfo.Object, text
 	if err := checkNotes(text); err != nil {
 		return err
 	}
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ func (d *Datastore) ChangeOwner(ctx context.Context, group backupinfo.Group, own
 	if _, err := backupinfo.ParseAuthID(owner.String()); err != nil {
 		return err
 	}
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return err

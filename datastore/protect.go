@@ -141,6 +141,7 @@ func (d *Datastore) Unprotect(ctx context.Context, snapshot backupinfo.Snapshot,
 
 // changeProtection calls change under L3, with what holds under it.
 func (d *Datastore) changeProtection(ctx context.Context, snapshot backupinfo.Snapshot, change func(*fsop.Disk, *os.File, Protection) error) (err error) {
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return err
@@ -151,7 +152,7 @@ func (d *Datastore) changeProtection(ctx context.Context, snapshot backupinfo.Sn
 	}
 	var dir *os.File
 	set, err := d.acquire(ctx, func(set *guards) error {
-		guard, err := lockSnapshot(set, root, snapshot)
+		guard, err := lockSnapshotToMark(set, root, snapshot)
 		if err == nil {
 			dir = guard.File()
 		}

@@ -88,6 +88,7 @@ func (r PruneReport) Count(outcome PruneOutcome) int {
 // stops, since others may be needed in its place.
 func (d *Datastore) Prune(ctx context.Context, group backupinfo.Group, opts PruneOptions) (PruneReport, error) {
 	report := PruneReport{Group: group}
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err

@@ -87,6 +87,9 @@ func (r *pruneRun) pass(ctx context.Context, victims []*PrunedSnapshot, acquire 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := r.store.lease.check(); err != nil {
+			return err
+		}
 		if err := r.stillKept(); err != nil {
 			return err
 		}
@@ -127,7 +130,7 @@ func (b *removalBatch) fill(ctx context.Context, victims []*PrunedSnapshot, size
 			continue
 		}
 		b.retire(victim, set)
-		if set.holdsGroup {
+		if set.holdsGroup || set.isShared() { // its store locks are the next one's too
 			return i + 1
 		}
 	}

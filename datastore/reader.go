@@ -13,6 +13,7 @@ import (
 	"github.com/pbs-like/pbs-like/internal/activity"
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/keys"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 // SnapshotReader reads a finished snapshot. Until it is closed it holds a shared
@@ -132,14 +133,18 @@ func (r *SnapshotReader) lockElsewhere(ctx context.Context) (*guards, error) {
 			return err
 		}
 		set.add(r.dir)
-		return set.alsoSnapshot(r.root, r.snapshot, flock.Shared)
+		if err := set.alsoSnapshot(r.root, r.snapshot, flock.Shared); err != nil {
+			return err
+		}
+		return set.alsoStore(snapshotsResource(r.snapshot.Group), flock.Shared)
 	})
 }
 
 // noticeReach tells a user whose lock excludes nobody on other hosts.
 func (r *SnapshotReader) noticeReach() error {
 	reach, err := flock.Reach(r.root)
-	if err == nil && !reach.Local && !r.store.opts.OnlyHost {
+	scheme, unknown := readScheme(r.root) // which the lock has told of
+	if err == nil && !reach.Local && !r.store.opts.OnlyHost && unknown == nil && scheme.Mode == LockLocal && !scheme.OnlyHost {
 		r.store.opts.Events.notice(r.snapshot.Dir(), "the lock on it reaches no other host, on a file system of type "+reach.Name, nil)
 	}
 	return err
@@ -151,6 +156,11 @@ func (r *SnapshotReader) Close() error {
 		return nil
 	}
 	err := r.locks.Close()
+	if errors.Is(err, storelock.ErrLost) || errors.Is(err, storelock.ErrNotLocked) {
+		// What was read was compared with its checksums: a removal meanwhile would have made that fail.
+		r.store.opts.Events.notice(r.snapshot.Dir(), "its store lock was lost while it was read", err)
+		err = nil
+	}
 	if r.chunks != nil {
 		err = errors.Join(err, r.chunks.Close())
 	}

@@ -46,6 +46,7 @@ type RemovalReport struct {
 // After nil the removal is durable. After an error nothing has changed, or, where
 // the report names the snapshot, it is out of the tree and only its remains are left.
 func (d *Datastore) RemoveSnapshot(ctx context.Context, snapshot backupinfo.Snapshot, opts RemoveOptions) (report RemovalReport, err error) {
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err

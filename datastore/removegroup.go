@@ -35,6 +35,7 @@ type RemoveGroupOptions struct {
 // With KeepProtected, and a protected snapshot, the others go one by one; the
 // report names what went and what stayed.
 func (d *Datastore) RemoveGroup(ctx context.Context, group backupinfo.Group, opts RemoveGroupOptions) (report RemovalReport, err error) {
+	d = d.begin()
 	root, disk, err := d.openForChange()
 	if err != nil {
 		return report, err

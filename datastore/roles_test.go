@@ -27,6 +27,7 @@ var roles = map[string]helperproc.Role{
 	"stand in": standIn, "operate with umask": operateWithUmask,
 	"check as":             checkAs,
 	"operate with limit":   operateWithLimit,
+	"collect or back up":   collectOrBackUp,
 	"namespace with limit": namespaceWithLimit,
 	"list locks":           listLocks, "hold": holdObject,
 }
@@ -39,6 +40,19 @@ type operation struct {
 	data   string // specification of the content that is backed up; or a namespace to move to
 	server datastore.ServerPlace
 	hasty  bool // whoever has a lock that is in the way won't let go, so there is no point in waiting
+	host   host
+}
+
+// host is what a process takes itself for. Its zero value is the machine that it runs on.
+type host struct {
+	id     string
+	memory string        // where it remembers what it saw of store locks
+	wait   time.Duration // for locks
+}
+
+func (h host) options(opts datastore.Options) datastore.Options {
+	opts.HostID, opts.LeaseOnly, opts.LockMemory, opts.LockWait = h.id, h.id != "", h.memory, h.wait
+	return opts
 }
 
 // start runs the operation in a process of its own. The script says what happens
@@ -49,7 +63,8 @@ func (o operation) start(t testing.TB, store *testds.Store, script string) *help
 }
 
 func (o operation) arguments(store *testds.Store, script string) []string {
-	return []string{store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User, strconv.FormatBool(o.hasty)}
+	return []string{store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User,
+		strconv.FormatBool(o.hasty), o.host.id, o.host.memory, o.host.wait.String()}
 }
 
 func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
@@ -66,7 +81,20 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 		o.server = datastore.ServerPlace{Etc: args[6], Run: args[7], User: args[8]}
 		o.hasty = args[9] == "true"
 	}
-	if err := o.run(ctx, args[0], script.Disk(), pipe); err != nil {
+	if len(args) > 10 && args[10] != "" {
+		o.host.id, o.host.memory = args[10], args[11]
+		if o.host.wait, err = time.ParseDuration(args[12]); err == nil {
+			err = deafenLocks()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	disk := script.Disk()
+	if o.host.id != "" {
+		disk = pastStoreLocks(disk)
+	}
+	if err := o.run(ctx, args[0], disk, pipe); err != nil {
 		pipe.Say(fmt.Sprintf("error: %q", err.Error()))
 		return nil
 	}
@@ -74,15 +102,36 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 	return nil
 }
 
+// pastStoreLocks is a disk whose hooks see nothing of store locks: what stops before its first
+// change then has them.
+func pastStoreLocks(disk *fsop.Disk) *fsop.Disk {
+	before, after := disk.Before, disk.After
+	past := func(c fsop.Change) bool { return strings.Contains(c.Path, "/.pbs-like-locks") }
+	return &fsop.Disk{
+		Before: func(c fsop.Change) error {
+			if before == nil || past(c) {
+				return nil
+			}
+			return before(c)
+		},
+		After: func(c fsop.Change, err error) error {
+			if after == nil || past(c) {
+				return err
+			}
+			return after(c, err)
+		},
+	}
+}
+
 // run does the operation. One that is "held" says "ready" in the middle and goes on when it gets a line.
 func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *helperproc.IO) error {
 	if o.name == "repair" {
-		return repairAll(ctx, dir, disk)
+		return repairAllAs(ctx, dir, o.host.options(datastore.Options{OnlyHost: true, Disk: sparing(disk)}))
 	}
 	if o.name == "adopt" {
 		return adoptAll(ctx, dir, disk)
 	}
-	store, err := datastore.Open(dir, datastore.Options{OnlyHost: true, Disk: disk, Server: o.server})
+	store, err := datastore.Open(dir, o.host.options(datastore.Options{OnlyHost: true, Disk: disk, Server: o.server}))
 	if err != nil {
 		return err
 	}
@@ -96,7 +145,11 @@ func (o operation) run(ctx context.Context, dir string, disk *fsop.Disk, pipe *h
 func (o operation) on(ctx context.Context, store *datastore.Datastore, pipe *helperproc.IO) (err error) {
 	switch {
 	case o.name == "collect":
-		_, err = store.Collect(ctx, datastore.CollectOptions{Cutoff: datastore.NoCutoff})
+		cutoff := datastore.NoCutoff
+		if o.host.id != "" || o.data == "shared" {
+			cutoff = 0
+		}
+		_, err = store.Collect(ctx, datastore.CollectOptions{Cutoff: cutoff})
 		return err
 	case o.name == "verify" && o.object == "":
 		return verifyAll(ctx, store, datastore.VerifyOptions{Depth: -1})

@@ -38,6 +38,9 @@ type server struct {
 // until the set is closed.
 func (d *Datastore) enter(ctx context.Context, use pbsrun.Use) (*guards, error) {
 	set := &guards{server: server{use: use, notices: d.opts.Events, explain: d.explained}}
+	if err := d.enterScheme(ctx, set); err != nil {
+		return set.orNothing(err)
+	}
 	run, err := d.served()
 	switch {
 	case err == nil && (run == nil || d.opts.ServerStopped):
@@ -116,13 +119,15 @@ func (s server) perSnapshot() int {
 	return 2
 }
 
-// alsoGroup takes the server's lock of a group.
+// alsoGroup takes the server's lock of a group, and then the store lock.
 func (g *guards) alsoGroup(root *os.File, group backupinfo.Group, mode flock.Mode) error {
-	if g.run == nil {
-		return nil
+	if g.run != nil {
+		lock := &runLock{root: root, dir: group.Dir()}
+		if err := g.also(lock, mode, pbsrun.LockName(group.Namespace.String(), group.String())); err != nil {
+			return err
+		}
 	}
-	dir := group.Dir()
-	return g.also(&runLock{root: root, dir: dir}, mode, pbsrun.LockName(group.Namespace.String(), group.String()))
+	return g.alsoStore(groupResource(group), mode)
 }
 
 // alsoSnapshot takes the server's lock of a snapshot.

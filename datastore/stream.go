@@ -29,6 +29,8 @@ const (
 func (w *SnapshotWriter) AddStream(ctx context.Context, name backupinfo.ArchiveName, source io.Reader) (stats ArchiveStats, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	ctx, end := w.store.lease.bind(ctx)
+	defer end(&err)
 	if err := w.admit(ctx, name, backupinfo.DynamicIndex); err != nil {
 		return ArchiveStats{}, err
 	}

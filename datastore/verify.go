@@ -134,6 +134,8 @@ type VerifyReport struct {
 // What is wrong with the snapshots is in their verdicts; the error is for what
 // ended the verification as a whole. The report is good in both cases.
 func (d *Datastore) Verify(ctx context.Context, opts VerifyOptions) (report VerifyReport, err error) {
+	d, ctx, end := d.beginBound(ctx)
+	defer end(&err)
 	root, err := d.openRoot()
 	if err != nil {
 		return report, err

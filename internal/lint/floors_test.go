@@ -53,11 +53,11 @@ var house = map[string]place{
 	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
 
 	"datastore": {3, append([]string{
-		"flock", "internal/activity", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore",
+		"flock", "internal/activity", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore", "storelock", "storelock/dirstore",
 	}, values...), "composes everything below"},
 
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "flock", "chunkstore", "internal/fsop",
+		"datastore", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,7 +153,7 @@ func (s *Store) leftovers() (problems []string) {
 		if name == ".pbs-like-writer" && unfinished == nil {
 			return nil // a mark that could not be removed harms nobody in a finished snapshot
 		}
-		if strings.HasPrefix(name, ".pbs-like-") && name != ".pbs-like-leftover" || strings.Contains(name, ".tmp_") && !s.Damaged {
+		if strings.HasPrefix(name, ".pbs-like-") && !slices.Contains([]string{".pbs-like-leftover", ".pbs-like-locks", ".pbs-like-locking"}, name) || strings.Contains(name, ".tmp_") && !s.Damaged {
 			problems = append(problems, "left behind: "+path)
 		}
 		return nil

@@ -117,6 +117,8 @@ func (p *program) commands() []*cli.Command {
 		p.changeOwnerCommand(),
 		p.locksCommand(),
 		p.lockCommand(),
+		p.lockingCommand(),
+		p.withLockCommand(),
 		p.verifyCommand(),
 		p.gcCommand(),
 		p.keyCommand(),

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,9 +41,13 @@ func (e *childError) Unwrap() error { return e.err }
 type child struct {
 	args    []string
 	streams Streams
-	files   []*os.File     // that it gets besides, and then lives on its own
-	signals chan os.Signal // for it
+	files   []*os.File      // that it gets besides, and then lives on its own
+	signals chan os.Signal  // for it
+	lost    <-chan struct{} // closed when what it is protected by is lost; nil: that can't be
 }
+
+// lostGrace is how long a command has to end by itself when its lock is lost.
+const lostGrace = 10 * time.Second
 
 // catchForwarded takes the signals that are the command's. Those that are ignored, as
 // under nohup, stay so.
@@ -79,8 +84,18 @@ func (c child) run() error {
 	if err := <-started; err != nil {
 		return notStarted(c.args[0], err)
 	}
+	lost := c.lost
+	overdue := time.NewTimer(lostGrace)
+	overdue.Stop()
+	defer overdue.Stop()
 	for {
 		select {
+		case <-lost:
+			_ = cmd.Process.Signal(unix.SIGTERM) // it may have ended just now
+			lost = nil
+			overdue.Reset(lostGrace)
+		case <-overdue.C:
+			_ = cmd.Process.Kill()
 		case s := <-c.signals:
 			if !fromTerminal(s) {
 				_ = cmd.Process.Signal(s) // it may have ended just now

@@ -7,6 +7,7 @@ import (
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/pxar"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 // The exit codes.
@@ -65,17 +66,20 @@ func exitCode(ctx context.Context, err error) int {
 	var usage *usageError
 	var ran *childError
 	switch {
+	case errors.Is(err, storelock.ErrLost):
+		return exitLockLost
 	case errors.As(err, &ran):
 		return ran.code
 	case errors.As(err, &usage):
 		return exitUsage
 	case errors.Is(err, errPartly):
 		return exitPartly
-	case errors.Is(err, flock.ErrChanged):
+	case errors.Is(err, flock.ErrChanged), errors.Is(err, storelock.ErrLost), errors.Is(err, storelock.ErrNotLocked):
 		return exitLockLost
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case errors.Is(err, flock.ErrLocked), errors.Is(err, errPresumablyInUse), errors.Is(err, errUnseenWriter), errors.Is(err, datastore.ErrMaintenance):
+	case errors.Is(err, flock.ErrLocked), errors.Is(err, storelock.ErrTimeout),
+		errors.Is(err, errPresumablyInUse), errors.Is(err, errUnseenWriter), errors.Is(err, datastore.ErrMaintenance):
 		return exitLocked
 	case errors.Is(err, datastore.ErrCorrupt), errors.Is(err, pxar.ErrCorrupt), errors.Is(err, pxar.ErrNoPayload):
 		return exitCorrupt

@@ -15,6 +15,8 @@ const (
 	envDatastore  = "PBS_LIKE_DATASTORE"
 	envRepository = "PBS_REPOSITORY"
 	envOnlyHost   = "PBS_LIKE_ONLY_HOST"
+	envHostID     = "BORG_HOST_ID"
+	envLockStore  = "PBS_LIKE_LOCK_STORE"
 )
 
 // settings are what the global flags say.
@@ -26,6 +28,8 @@ type settings struct {
 	says      datastore.ActivityPlace
 	quiet     bool
 	waited    bool // --lock-wait was given
+	hostID    string
+	lockStore string
 }
 
 func globalFlags() []cli.Flag {
@@ -38,6 +42,14 @@ func globalFlags() []cli.Flag {
 		&cli.BoolFlag{
 			Name: "i-am-the-only-host", EnvVars: []string{envOnlyHost}, DisableDefaultText: true,
 			Usage: "change a store on a network file system, whose locks reach no other host: say that no other host uses it",
+		},
+		&cli.StringFlag{
+			Name: flagHostID, EnvVars: []string{envHostID}, DefaultText: "host name and hardware address",
+			Usage: "the `NAME` of this host in store locks: two hosts, or containers with the same name, must not have the same",
+		},
+		&cli.StringFlag{
+			Name: flagLockStore, EnvVars: []string{envLockStore}, TakesFile: true,
+			Usage: "a store of one lock of its own, for with-lock and locking: `DIRECTORY|s3://BUCKET/PREFIX`",
 		},
 		&cli.BoolFlag{
 			Name: "server-stopped", DisableDefaultText: true,
@@ -82,6 +94,8 @@ func (p *program) readGlobals(c *cli.Context) error {
 		server:    datastore.ServerPlace{Etc: c.String("server-etc"), Run: c.String("server-run"), User: c.String("server-user"), Log: c.String("server-log")},
 		says:      activityPlace(c.String("runtime-dir")),
 		quiet:     c.Bool("quiet"),
+		hostID:    c.String(flagHostID),
+		lockStore: c.String(flagLockStore),
 	}
 	return p.configureLog(c.String("log-format"), c.String("log-level"), p.settings.quiet)
 }
@@ -114,7 +128,7 @@ func (p *program) open(c *cli.Context) (*datastore.Datastore, error) {
 	}
 	p.settings.waited = wait > 0
 	return datastore.Open(path, datastore.Options{
-		LockWait: wait, OnlyHost: p.settings.onlyHost,
+		LockWait: wait, OnlyHost: p.settings.onlyHost, HostID: p.settings.hostID, LockMemory: lockMemory(),
 		ServerStopped: p.settings.stopped, Server: p.settings.server, Activities: p.settings.says, Events: p.events(),
 	})
 }
@@ -133,6 +147,8 @@ const (
 	flagRepository = "repository"
 	flagNamespace  = "ns"
 	flagLockWait   = "lock-wait"
+	flagHostID     = "host-id"
+	flagLockStore  = "lock-store"
 	flagFormat     = "output-format"
 	flagDryRun     = "dry-run"
 	flagYes        = "yes"

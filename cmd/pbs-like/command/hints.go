@@ -23,7 +23,8 @@ func hints() []hint {
 	return []hint{
 		{"", is(flock.ErrLocked), "--" + flagLockWait + " 10m would wait for it"},
 		{"", is(errPresumablyInUse), "--" + flagForce + " removes it now"},
-		{"", is(datastore.ErrSharedStore), "--i-am-the-only-host says so"},
+		{"", is(datastore.ErrSharedStore), "\"locking set shared\" is for several hosts, " +
+			"\"locking set local --i-am-the-only-host\" says once for all that there is only this one"},
 		{"", is(datastore.ErrMaintenance), "if that server does not run, --server-stopped says so, and goes on"},
 		{"gc", isUnmounted, "if it does not belong there any more, --" + flagForgetMount + " DIR says so"},
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},

@@ -2,11 +2,13 @@ package command
 
 import (
 	"context"
+	"errors"
 	"os/signal"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 func (p *program) lockCommand() *cli.Command {
@@ -44,7 +46,7 @@ func waitFlag() cli.Flag {
 	return flag
 }
 
-func (p *program) lock(c *cli.Context) error {
+func (p *program) lock(c *cli.Context) (err error) {
 	what, err := lockTarget(c)
 	if err != nil {
 		return err
@@ -61,15 +63,22 @@ func (p *program) lock(c *cli.Context) error {
 		return err
 	}
 	defer func() {
-		if err := held.Close(); err != nil {
+		switch lost := held.Close(); {
+		case errors.Is(lost, storelock.ErrLost), errors.Is(lost, storelock.ErrNotLocked):
+			err = errLockLost(lost)
+		case lost != nil:
+			err := lost
 			p.log.Warn().Msg("the lock was not released as it should: " + err.Error())
 		}
 	}()
 	if c.Context.Err() != nil {
 		return context.Cause(c.Context)
 	}
-	run := child{args: c.Args().Tail(), streams: p.streams, signals: signals}
+	run := child{args: c.Args().Tail(), streams: p.streams, signals: signals, lost: held.Lost()}
 	if c.Bool("inherit") {
+		if scheme, err := ds.LockScheme(c.Context); err != nil || scheme.Mode == datastore.LockShared {
+			return errors.Join(err, usageErrorf("--inherit: the lock of a store that several hosts share ends with the program that renews it"))
+		}
 		run.files = held.Files()
 	}
 	return run.run()

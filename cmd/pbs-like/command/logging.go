@@ -109,7 +109,7 @@ func (p *program) conclude(ctx context.Context, err error) int {
 	ran, isChild := errors.AsType[*childError](err)
 	switch {
 	case err == nil:
-	case isChild && ran.err == nil: // it has said itself what there was to say
+	case isChild && ran.err == nil && code == ran.code: // it has said itself what there was to say
 	case code == exitInterrupted && ctx.Err() != nil:
 		p.log.Error().Int(fieldExitCode, code).Msg(interruption(ctx, err))
 	default:
