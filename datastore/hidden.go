@@ -30,6 +30,8 @@ func hiddenNames() []hiddenName {
 		{name: leftoverPrefix, prefix: true, place: hiddenAnywhere, kind: fs.ModeDir},
 		{name: writerMark, place: hiddenInSnapshot},
 		{name: mountsName, place: hiddenInRoot},
+		{name: schemeName, place: hiddenInRoot},
+		{name: storeLockDir, place: hiddenInRoot, kind: fs.ModeDir},
 	}
 }
 

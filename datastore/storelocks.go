@@ -184,7 +184,10 @@ func (d *Datastore) storeLock(ctx context.Context, root *os.File, scheme LockSch
 		if errors.Is(err, storelock.ErrTimeout) {
 			err = &StoreLockedError{Resource: resource, Err: err}
 		}
-		return nil, errors.Join(err, dir.Close())
+		if errors.Is(err, storelock.ErrTimeout) || errors.Is(err, storelock.ErrNotStored) {
+			err = errors.Join(err, dir.Close())
+		} // else it is still needed, see Close
+		return nil, err
 	}
 	return &storeGuard{heldLease: d.lease.follow(guard), dir: dir, end: end}, nil
 }
@@ -196,10 +199,15 @@ type storeGuard struct {
 	end context.CancelFunc
 }
 
-// Close gives the lock back, and then the directory.
+// Close gives the lock back, and then the directory. Where that failed, the lock is still
+// being removed in the background: the runtime closes the directory when nobody uses it any more.
 func (g *storeGuard) Close() error {
 	defer g.end()
-	return errors.Join(g.heldLease.Close(), g.dir.Close())
+	err := g.heldLease.Close()
+	if err != nil && !errors.Is(err, storelock.ErrLost) && !errors.Is(err, storelock.ErrNotLocked) {
+		return err
+	}
+	return errors.Join(err, g.dir.Close())
 }
 
 // instance names the acquisition of a store lock that the set has; empty where there is none.
