@@ -10,7 +10,6 @@ import (
 
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/internal/fsop"
-	"github.com/pbs-like/pbs-like/internal/fsop/fsoptest"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
@@ -71,57 +70,5 @@ func TestACollectionOfASharedStoreKeepsWhatIsYoungerThanADay(t *testing.T) {
 	}
 	if _, err := ds.Collect(t.Context(), datastore.CollectOptions{Cutoff: 24 * time.Hour}); err != nil {
 		t.Error(err)
-	}
-}
-
-// waitForLocks waits for those that could not be given back: they go in the background.
-func waitForLocks(t *testing.T, store *testds.Store) {
-	t.Helper()
-	ds := store.Open(datastore.Options{LockWait: 10 * time.Second})
-	for _, snapshot := range store.Finished() {
-		reader, err := ds.OpenSnapshot(t.Context(), snapshot, datastore.ReadOptions{})
-		if err != nil {
-			t.Error(err)
-		}
-		if err := reader.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestEachFailureOfADiskInASharedStoreLeavesOldOrNew counts the operations on store locks as well.
-func TestEachFailureOfADiskInASharedStoreLeavesOldOrNew(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"a backup with a base", "the backup of a group", "removing a snapshot", "removing a group", "protecting", "notes on a snapshot", "moving a group"} {
-		if testing.Short() && name != "removing a snapshot" {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := scenarios[name]
-			prepare := s.prepare
-			s.host.wait = 10 * time.Second // a lock that could not be given back goes in the background
-			s.prepare = func(store *testds.Store) {
-				if prepare != nil {
-					prepare(store)
-				} else if s.before == 3 {
-					store.Backup("ct/300", first, image(t, "xs64:3:50000"))
-				}
-				share(t, store, 0)
-			}
-			for script := range fsoptest.Failures(t, unix.ENOSPC) {
-				store := s.store(t)
-				store.Leftovers = true
-				err := s.run(t.Context(), store.Dir, script.Disk(), nil)
-				waitForLocks(t, store)
-				done := s.check(t, store, script)
-				if err == nil && !done {
-					t.Errorf("%s: reported as done, and is not", script)
-				}
-				if !done {
-					s.again(t, store, script)
-				}
-			}
-		})
 	}
 }
