@@ -23,30 +23,37 @@ const maxStored = blob.EncryptedHeaderSize + blob.MaxSize
 // file that is larger than any chunk (which is not read), or the *fs.PathError of
 // an open or a read. A slice with no bytes, to be used again, comes back then.
 func (s *Store) Load(d digest.Digest, buf []byte) ([]byte, error) {
+	buf, _, err := s.load(d, buf)
+	return buf, err
+}
+
+// load also tells about the file, as it was when it was open and not read yet.
+func (s *Store) load(d digest.Digest, buf []byte) ([]byte, Info, error) {
 	name := nameOf(d).path()
 	fd, err := beneath.OpenRegularFD(s.chunks, name, unix.O_RDONLY)
 	if err != nil {
-		return buf[:0], classify(d, err)
+		return buf[:0], Info{}, classify(d, err)
 	}
 	defer unix.Close(fd)
-	size, err := sizeOf(fd)
+	info, err := statOf(fd)
+	size := info.Size
 	if size > maxStored {
-		return buf[:0], &CorruptChunkError{d, fmt.Errorf("its file has %d bytes, more than any chunk", size)}
+		return buf[:0], info, &CorruptChunkError{d, fmt.Errorf("its file has %d bytes, more than any chunk", size)}
 	}
 	if err == nil {
 		buf = resize(buf, int(size))
 		err = readFull(fd, buf)
 	}
 	if err != nil {
-		return buf[:0], &fs.PathError{Op: "read", Path: s.chunks.Name() + "/" + name, Err: err}
+		return buf[:0], info, &fs.PathError{Op: "read", Path: s.chunks.Name() + "/" + name, Err: err}
 	}
-	return buf, nil
+	return buf, info, nil
 }
 
-func sizeOf(fd int) (int64, error) {
+func statOf(fd int) (Info, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Fstat(fd, &st) })
-	return st.Size, err
+	return chunkInfo(st), err
 }
 
 func resize(buf []byte, n int) []byte {

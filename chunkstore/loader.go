@@ -20,6 +20,7 @@ type Loader struct {
 	store  *Store
 	dec    *blob.Decoder
 	stored []byte // of the last chunk that could be read
+	info   Info   // of its file
 
 	decoded []byte // its data, where that had to be decoded
 	data    []byte // its data
@@ -48,7 +49,7 @@ func (l *Loader) Close() error {
 // a hostile chunk no more than want bytes are decoded.
 func (l *Loader) Load(d digest.Digest, want int) ([]byte, error) {
 	var err error
-	if l.stored, err = l.store.Load(d, l.stored); err != nil {
+	if l.stored, l.info, err = l.store.load(d, l.stored); err != nil {
 		return nil, err
 	}
 	if err = l.decode(d, l.stored, want); err != nil {
@@ -56,6 +57,11 @@ func (l *Loader) Load(d digest.Digest, want int) ([]byte, error) {
 	}
 	return l.data, nil
 }
+
+// Info tells about the file that the last Load read, as it was just before it was
+// read: whoever finds the same later knows that the content was not replaced since,
+// nor changed by anything that does not hide it.
+func (l *Loader) Info() Info { return l.info }
 
 func (l *Loader) decode(d digest.Digest, stored []byte, want int) (err error) {
 	err = l.unpack(stored, want)

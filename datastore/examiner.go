@@ -39,6 +39,11 @@ type examiner struct {
 	stop    func() bool // the time is up
 	sample  sample
 	skipped int // entries that the sample leaves out
+	resume  *resumption
+	kind    []byte // what it proves, see proofOf
+	resumed *marks // of the visited ones: those that were proven by a run before, and not read
+	// resumedEntries are the entries of indexes that are about those.
+	resumedEntries int
 
 	mu           sync.Mutex
 	lost, unread *marks // of the visited ones
@@ -58,7 +63,7 @@ type job struct {
 }
 
 func newExaminer(store *chunkstore.Store, rename bool) *examiner {
-	e := &examiner{store: store, rename: rename, visited: newMarks(), lost: newMarks(), unread: newMarks(), reasons: map[digest.Digest]error{}}
+	e := &examiner{store: store, rename: rename, visited: newMarks(), lost: newMarks(), unread: newMarks(), resumed: newMarks(), reasons: map[digest.Digest]error{}}
 	var secret [8]byte
 	_, _ = rand.Read(secret[:]) // never fails
 	e.secret = binary.BigEndian.Uint64(secret[:])
@@ -96,11 +101,13 @@ func (e *examiner) rest() {
 // file systems is about that of the disk. The error is that of ctx,
 // or errTimeUp: then some of them were not read.
 func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uint64)) error {
-	for i := range batch {
-		// What can't be looked up is found out when it is read.
-		info, _ := e.store.Lookup(batch[i].digest)
-		batch[i].inode = info.Inode
+	unread := batch[:0]
+	for _, j := range batch {
+		if !e.locate(&j, step) {
+			unread = append(unread, j)
+		}
 	}
+	batch = unread
 	slices.SortFunc(batch, func(a, b job) int { return cmp.Compare(a.inode, b.inode) })
 	var next atomic.Int64
 	var stopped atomic.Bool
@@ -127,6 +134,20 @@ func (e *examiner) examine(ctx context.Context, batch []job, step func(bytes uin
 	return errTimeUp
 }
 
+// locate looks up where a chunk is. done says that it need not be read, because a
+// verification that was cut off has proven this very file.
+func (e *examiner) locate(j *job, step func(bytes uint64)) (done bool) {
+	// What can't be looked up is found out when it is read.
+	info, err := e.store.Lookup(j.digest)
+	j.inode = info.Inode
+	if err != nil || !e.proven(*j, info) {
+		return false
+	}
+	e.resumed.add(e.remembered(j.digest, uint64(j.size)))
+	step(uint64(j.size))
+	return true
+}
+
 // one reads one chunk.
 func (e *examiner) one(loader *chunkstore.Loader, j job, step func(bytes uint64)) {
 	_, err := loader.Load(j.digest, j.size)
@@ -149,6 +170,9 @@ func (e *examiner) one(loader *chunkstore.Loader, j job, step func(bytes uint64)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.note(j, err)
+	if err == nil || e.sealed && errors.Is(err, blob.ErrNeedKey) {
+		e.remember(j, loader.Info())
+	}
 	if renamed != "" {
 		e.renamed = append(e.renamed, renamed)
 	}

@@ -29,7 +29,7 @@ type VerifyOptions struct {
 	OutdatedAfter time.Duration
 	// MaxDuration is the time after which no chunk is read any more; 0 is no limit.
 	// Snapshots that were verified least recently come first, so that the next run goes
-	// on. Nothing is remembered of one that was cut off: it is read from its beginning.
+	// on. One that was cut off is read from its beginning then, unless there is a Memory.
 	MaxDuration time.Duration
 	// Sample is the part of the chunks to read, such as 0.05; 0 is all. Which ones says
 	// Seed, and the digest: the same seed chooses the same chunks, in all snapshots.
@@ -38,6 +38,13 @@ type VerifyOptions struct {
 	// Key opens what it encrypted, and checks what it signed. Snapshots of other keys
 	// are verified as without one.
 	Key *keys.Key
+	// Memory, if not nil, keeps what was proven of a snapshot when the time was up, or the
+	// context ended, within it. The next run with the same memory takes those chunks as
+	// proven for 7 days, as long as their files have the same inode, size and time of
+	// modification: damage that leaves all of that as it was, on the medium below the file system
+	// say, is not seen until the snapshot is verified once more. A run with a Sample, or a
+	// DryRun, makes no use of it.
+	Memory VerifyMemory
 	// DryRun reads everything, records no verdict and renames no chunk.
 	DryRun bool
 	// Each, if not nil, is called with the verdict on each snapshot, as it comes.
@@ -74,6 +81,9 @@ type SnapshotVerdict struct {
 	Encrypted bool
 	// Skipped is how many chunks of it were not read, because they were not chosen for the sample.
 	Skipped int
+	// Resumed is how many chunks of it were not read, because a verification that was
+	// cut off had proven them; see [VerifyOptions].
+	Resumed int
 	// Signature is what is known about that of the manifest.
 	Signature Signature
 	// Err is why the snapshot as a whole could not be verified, such as a damaged manifest or the holders of a lock.
@@ -111,6 +121,8 @@ type VerifyReport struct {
 	// Chunks is how many distinct chunks were read, with Bytes of data in the archives. Encrypted is how many of them could not be decoded, for want of their key.
 	Chunks, Encrypted int
 	Bytes             uint64
+	// Resumed is how many were not read, because a verification that was cut off had proven them.
+	Resumed int
 	// Renamed are the names under which damaged chunks were put aside.
 	Renamed []string
 	// Recovered are the names under which good chunks had been put aside, by a
@@ -176,6 +188,7 @@ type verification struct {
 	// share no results: what passes without the key is not proven, and in an archive that
 	// is not encrypted it is damage.
 	plain, sealed, keyed *examiner
+	resume               *resumption
 }
 
 func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks, keyed *chunkstore.Store) *verification {
@@ -186,9 +199,11 @@ func newVerification(d *Datastore, opts VerifyOptions, disk *fsop.Disk, chunks, 
 		v.now = time.Now
 	}
 	v.start = v.now()
+	v.resume = newResumption(d, opts, v.start)
 	for _, e := range v.examiners() {
-		e.stop, e.sample = v.timeUp, newSample(opts)
+		e.stop, e.sample, e.resume = v.timeUp, newSample(opts), v.resume
 	}
+	v.plain.kind, v.sealed.kind, v.keyed.kind = []byte("plain"), []byte("crc"), kindOfKey(opts.Key)
 	v.report = VerifyReport{UPID: d.newUPID(taskVerify, v.start), Verdicts: map[Verdict]int{}}
 	return v
 }
@@ -202,6 +217,7 @@ func (v *verification) run(ctx context.Context) error {
 			v.report.Chunks += e.chunks
 			v.report.Encrypted += e.encrypted
 			v.report.Bytes += e.bytes
+			v.report.Resumed += e.resumed.count
 			v.report.Renamed = append(v.report.Renamed, e.renamed...)
 			v.report.Recovered = append(v.report.Recovered, e.recovered...)
 		}
@@ -236,19 +252,23 @@ func (v *verification) conclude(verdict SnapshotVerdict) {
 // candidate is a snapshot that was asked for. Its verdict is there already where nothing has to be read for it.
 type candidate struct {
 	verdict SnapshotVerdict
+	turn    int   // before 0 is what was begun already
 	last    int64 // when it was verified, 0 for never
 }
 
-// candidates lists what is to be verified, that which was verified least recently first.
+// candidates lists what is to be verified: first what a run before was cut off in, then what was verified least recently.
 func (v *verification) candidates(ctx context.Context) ([]candidate, error) {
 	var list []candidate
 	err := v.each(ctx, func(info SnapshotInfo) { list = append(list, v.candidate(info)) })
-	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(a.last, b.last) })
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.turn, b.turn), cmp.Compare(a.last, b.last)) })
 	return list, err
 }
 
 func (v *verification) candidate(info SnapshotInfo) candidate {
 	c := candidate{verdict: SnapshotVerdict{Snapshot: info.Snapshot}}
+	if v.resume.knows(info.Snapshot) {
+		c.turn = -1
+	}
 	var good bool
 	if c.last, good = v.lastVerification(info); good && v.isRecent(c.last) {
 		c.verdict.Verdict = VerdictRecent
@@ -350,10 +370,16 @@ func (v *verification) verify(ctx context.Context, snapshot backupinfo.Snapshot)
 		}
 	}()
 	v.authenticate(reader, &verdict)
-	v.verifyFiles(ctx, reader, &verdict)
+	v.resume.begin(reader)
+	partly := v.verifyFiles(ctx, reader, &verdict)
+	if ctx.Err() != nil || partly && verdict.Verdict != VerdictFailed {
+		v.resume.keep()
+	}
 	if ctx.Err() != nil || v.opts.DryRun || verdict.Verdict != VerdictOK && verdict.Verdict != VerdictFailed {
 		return verdict
 	}
-	verdict.Unrecorded = v.record(ctx, reader, verdict.Verdict)
+	if verdict.Unrecorded = v.record(ctx, reader, verdict.Verdict); verdict.Unrecorded == nil {
+		v.resume.forget(snapshot)
+	}
 	return verdict
 }

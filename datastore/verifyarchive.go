@@ -19,12 +19,12 @@ const maxDamaged = 100
 // errNoChunks is about an index that we can read and the original can't.
 var errNoChunks = fmt.Errorf("index without a chunk, which a Proxmox Backup Server can't open (of its 0 bytes none is lost): %w", ErrCorrupt)
 
-// verifyFiles verifies what the manifest lists.
-func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, verdict *SnapshotVerdict) {
-	skipped, partly := v.skipped(), false
+// verifyFiles verifies what the manifest lists. partly says that it was cut off.
+func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, verdict *SnapshotVerdict) (partly bool) {
+	skipped, resumed := v.skipped(), v.resumedEntries()
 	for _, file := range reader.manifest.Files() {
 		if ctx.Err() != nil {
-			return
+			return true
 		}
 		if partly = partly || v.timeUp(); partly {
 			break
@@ -46,8 +46,9 @@ func (v *verification) verifyFiles(ctx context.Context, reader *SnapshotReader, 
 		}
 		verdict.Archives = append(verdict.Archives, archive)
 	}
-	verdict.Skipped = v.skipped() - skipped
+	verdict.Skipped, verdict.Resumed = v.skipped()-skipped, v.resumedEntries()-resumed
 	verdict.qualify(partly)
+	return partly
 }
 
 // qualify makes sure that only what was read whole is called good.
@@ -124,7 +125,7 @@ func (e *examiner) index(ctx context.Context, v *verification, reader *SnapshotR
 	if err != nil && !errors.Is(err, errTimeUp) {
 		return corruptIf(err, index.ErrCorrupt)
 	}
-	return errors.Join(err, e.listDamage(ctx, x, verdict))
+	return errors.Join(err, e.listDamage(ctx, x, verdict), e.countResumed(ctx, x))
 }
 
 func compareIndex(ctx context.Context, x *index.Reader, file backupinfo.File) error {

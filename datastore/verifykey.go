@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/keys"
 )
 
 // authenticate gives the reader the key, if the snapshot was made with it. A
@@ -41,4 +42,13 @@ func (v *verification) examinerFor(reader *SnapshotReader, file backupinfo.File)
 		}
 	}
 	return use
+}
+
+// kindOfKey is what it means to be proven with a key, for proofs.
+func kindOfKey(key *keys.Key) []byte {
+	if key == nil {
+		return []byte("key")
+	}
+	fingerprint := key.Fingerprint()
+	return append([]byte("key "), fingerprint[:]...)
 }

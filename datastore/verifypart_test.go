@@ -17,8 +17,13 @@ import (
 // manyChunks makes a snapshot of 40 chunks that are all different.
 func manyChunks(t *testing.T) (*testds.Store, backupinfo.Snapshot) {
 	t.Helper()
+	return someChunks(t, 40)
+}
+
+func someChunks(t *testing.T, chunks int) (*testds.Store, backupinfo.Snapshot) {
+	t.Helper()
 	store := testds.New(t)
-	const chunks, size = 40, 4 << 20
+	const size = 4 << 20
 	image := make([]byte, chunks*size)
 	for i := range chunks {
 		image[i*size] = byte(i + 1)

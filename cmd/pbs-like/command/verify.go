@@ -33,8 +33,9 @@ func (p *program) verifyCommand() *cli.Command {
 			&cli.BoolFlag{DisableDefaultText: true, Name: "skip-verified", Usage: "pass over what was found good, whenever that was"},
 			&cli.StringFlag{
 				Name:  "max-duration",
-				Usage: "read nothing more after `DURATION`, such as 2h; the next run goes on with those that were verified least recently, from their beginning",
+				Usage: "read nothing more after `DURATION`, such as 2h; the next run goes on with those that were verified least recently",
 			},
+			resumeFlag(), stateDirFlag(),
 			&cli.StringFlag{
 				Name:  flagSample,
 				Usage: "read only that `PART` of the chunks, such as 5%; what is wrong is recorded, that nothing is wrong only of snapshots that were read whole",
@@ -66,6 +67,9 @@ func (p *program) verify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if opts.Memory, err = verifyMemory(c); err != nil {
+		return err
+	}
 	ds, err := p.open(c)
 	if err != nil {
 		return err
@@ -90,6 +94,7 @@ func (p *program) verify(c *cli.Context) error {
 	if opts.Sample > 0 && err == nil && !p.settings.quiet {
 		p.log.Info().Msg(fmt.Sprintf("read a sample of %.6g%% of the chunks; --%s %d chooses the same again", opts.Sample*100, flagSeed, opts.Seed))
 	}
+	p.suggestResume(c, report)
 	return p.concludeVerification(c.Context, report, err)
 }
 
@@ -214,6 +219,9 @@ func (p *program) concludeVerification(ctx context.Context, r datastore.VerifyRe
 		plural(r.Chunks, "chunk"), humanize.IBytes(r.Bytes), r.Duration.Round(time.Millisecond))
 	if r.Encrypted > 0 {
 		text += fmt.Sprintf("; %d of them are encrypted, and without their key only their checksums were compared", r.Encrypted)
+	}
+	if r.Resumed > 0 {
+		text += fmt.Sprintf("; %s not read again, because a run that was cut off had proven them", plural(r.Resumed, "chunk"))
 	}
 	text += partialVerdicts(r)
 	if n := len(r.Recovered); n > 0 {

@@ -14,6 +14,7 @@ type verdictJSON struct {
 	Error     string               `json:"error,omitempty"`
 	Files     []archiveVerdictJSON `json:"files"` // those with something wrong
 	Namespace string               `json:"ns,omitempty"`
+	Resumed   int                  `json:"resumed-chunks"` // proven by a run that was cut off
 	Signature datastore.Signature  `json:"signature,omitempty"`
 	Skipped   int                  `json:"skipped-chunks"` // not chosen for the sample
 	State     datastore.Verdict    `json:"state"`
@@ -39,6 +40,7 @@ func newVerdictJSON(v datastore.SnapshotVerdict) any {
 	out := verdictJSON{
 		ID: v.Snapshot.Group.ID, Time: int64(v.Snapshot.Time), Type: v.Snapshot.Group.Type, Namespace: v.Snapshot.Group.Namespace.String(),
 		Encrypted: v.Encrypted, Error: errorText(v.Err), Files: []archiveVerdictJSON{}, Signature: v.Signature, Skipped: v.Skipped, State: v.Verdict,
+		Resumed: v.Resumed,
 	}
 	for _, a := range v.Archives {
 		archive := archiveVerdictJSON{Damaged: []damagedJSON{}, Error: errorText(a.Err), Name: a.Name, Lost: a.Lost, Unread: a.Unread}
