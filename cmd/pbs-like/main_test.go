@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 			"feed":    cmdFeed,
 			"endfeed": cmdEndFeed,
 			"random":  cmdRandom,
+			"cutoff":  cmdCutOff,
 		},
 	})
 }
@@ -45,6 +46,7 @@ func scriptEnvironment(env *testscript.Env) error {
 		env.Setenv(name, "")
 	}
 	env.Setenv("PBS_LIKE_RUNTIME_DIR", filepath.Join(env.WorkDir, "runtime"))
+	env.Setenv("PBS_LIKE_STATE_DIR", filepath.Join(env.WorkDir, "state"))
 	fast, err := fastDir()
 	if err != nil {
 		return err

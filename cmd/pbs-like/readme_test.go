@@ -22,7 +22,7 @@ func TestTourOfTheREADMEWorks(t *testing.T) {
 	tour := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", readmeBlock(t, "tour:", "```sh\n", "```"))
 	tour.Dir = dir
 	tour.Env = append(os.Environ(), "PBS_LIKE_DATASTORE=", "PBS_REPOSITORY=", "PBS_LIKE_LOCK_WAIT=", "HOME="+dir,
-		"PBS_LIKE_RUNTIME_DIR="+filepath.Join(dir, "runtime"))
+		"PBS_LIKE_RUNTIME_DIR="+filepath.Join(dir, "runtime"), "PBS_LIKE_STATE_DIR="+filepath.Join(dir, "state"))
 	out, err := tour.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -94,7 +94,7 @@ func (p *program) verify(c *cli.Context) error {
 	if opts.Sample > 0 && err == nil && !p.settings.quiet {
 		p.log.Info().Msg(fmt.Sprintf("read a sample of %.6g%% of the chunks; --%s %d chooses the same again", opts.Sample*100, flagSeed, opts.Seed))
 	}
-	p.suggestResume(c, report)
+	p.suggestResume(opts.Memory != nil, report)
 	return p.concludeVerification(c.Context, report, err)
 }
 

@@ -62,8 +62,8 @@ func stateDir(given string) (string, error) {
 }
 
 // suggestResume tells those whose time was up within a snapshot that the next run reads all of it again.
-func (p *program) suggestResume(c *cli.Context, r datastore.VerifyReport) {
-	if r.Verdicts[datastore.VerdictPartly] > 0 && !c.Bool(flagResume) && !p.settings.quiet {
+func (p *program) suggestResume(resumed bool, r datastore.VerifyReport) {
+	if r.Verdicts[datastore.VerdictPartly] > 0 && !resumed && !p.settings.quiet {
 		p.log.Info().Msg("the next run reads a snapshot that was read in part from its beginning; with --" + flagResume + ", runs go on from where one ended")
 	}
 }
