@@ -216,7 +216,7 @@ func (m *acquisition) others(now instant) (others []*seen) {
 
 func (m *acquisition) counts(s *seen, now instant) bool {
 	ours := s == nil || s.err == nil && s.loaded && s.lock.Instance == m.self.Instance
-	return !ours && !(m.cfg.rules.ignoreStale && s.stale(m.cfg, now))
+	return !ours && (!m.cfg.rules.ignoreStale || !s.stale(m.cfg, now))
 }
 
 // stale are the keys to be deleted: a stale object is never passed over. Its

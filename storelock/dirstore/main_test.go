@@ -178,7 +178,7 @@ func loop(ctx context.Context, args []string, io *helperproc.IO) error {
 func fields(t *testing.T, line string) []int64 {
 	t.Helper()
 	var ns []int64
-	for _, f := range strings.Fields(line) {
+	for f := range strings.FieldsSeq(line) {
 		switch f {
 		case "true":
 			ns = append(ns, 1)

@@ -49,7 +49,7 @@ func (s *Store) Load(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, s.explain("load", name, err)
 	}
-	defer o.Close()
+	defer func() { _ = o.Close() }() // only read from
 	data, err := io.ReadAll(io.LimitReader(o, storelock.MaxObject+1))
 	if err != nil {
 		return nil, s.explain("load", name, err)

@@ -54,11 +54,13 @@ func keys(t *testing.T, b storelock.Backend, prefix string, want ...string) {
 }
 
 func emptyLists(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	keys(t, b, "locks")
 	keys(t, b, "queue")
 }
 
 func storesAndLoads(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	data := []byte(`{"exclusive": true}`)
 	must(t, b.Store(t.Context(), "locks/0123456789abcdef", data))
 	keys(t, b, "locks", "0123456789abcdef")
@@ -72,6 +74,7 @@ func storesAndLoads(t *testing.T, b storelock.Backend) {
 }
 
 func replaces(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	for _, text := range []string{"long before", "short", ""} {
 		must(t, b.Store(t.Context(), "locks/aa", []byte(text)))
 		got, err := b.Load(t.Context(), "locks/aa")
@@ -188,7 +191,7 @@ func contends(t *testing.T, b storelock.Backend) {
 				if inside.Add(1) != 1 {
 					t.Error("two at a time")
 				}
-				time.Sleep(time.Millisecond) //nolint:forbidigo // it is held for a while, nobody waits for it
+				time.Sleep(time.Millisecond) // it is held for a while, nobody waits for it
 				inside.Add(-1)
 				turns.Add(1)
 				if err := g.Close(); err != nil {
