@@ -217,7 +217,10 @@ func explore(o allOptions) (states int, all, broken bool) {
 
 func TestNoExclusiveHolderIsBesideAnotherInAnyInterleaving(t *testing.T) {
 	t.Parallel()
-	most := 60_000
+	most := 10_000
+	if *simSteps > 0 {
+		most = 500_000
+	}
 	if testing.Short() {
 		most = 1_500
 	}

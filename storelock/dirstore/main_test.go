@@ -150,8 +150,12 @@ func script(input context.Context, args []string, _ *helperproc.IO) error {
 
 // loop takes and gives back the lock until a signal comes, as a program would: DIR.
 func loop(ctx context.Context, args []string, io *helperproc.IO) error {
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	defer stop()
+	// They stay caught to the end: a late one must not hide the error that the role ends with.
+	signals := make(chan os.Signal, 3)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { <-signals; cancel() }()
 	s, err := dirstore.Open(args[0], dirstore.Options{})
 	if err != nil {
 		return err

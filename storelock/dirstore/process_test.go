@@ -226,7 +226,7 @@ func TestContainersOnOneHostAreNeverTwoAtATime(t *testing.T) {
 func TestSignalsAtAnyMomentLeaveNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	runs := 200
+	runs := 60
 	if testing.Short() {
 		runs = 12
 	}
