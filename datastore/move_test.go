@@ -187,6 +187,32 @@ func TestAMergeKeepsAllSnapshotsAndTheNotesOfEither(t *testing.T) {
 	}
 }
 
+// TestAMergeThatFailsAnywhereHasChangedNothingOrMovedSnapshots and the notes are always in one of the groups.
+func TestAMergeThatFailsAnywhereHasChangedNothingOrMovedSnapshots(t *testing.T) {
+	t.Parallel()
+	for script := range fsoptest.Failures(t, unix.EIO) {
+		store := testds.New(t)
+		store.Leftovers = true
+		store.Backup("vm/100", first, []byte("one"))
+		store.Backup("vm/100", third, []byte("three"))
+		backUpIn(store, "a", "vm/100", second)
+		put(t, filepath.Join(store.Dir, "vm/100/notes"), "kept")
+		report, err := store.OpenWith(script.Disk()).MoveGroup(t.Context(), store.Group("vm/100"), namespace("a"), datastore.MoveOptions{Merge: true})
+		source, _ := os.ReadFile(filepath.Join(store.Dir, "vm/100/notes"))
+		target, _ := os.ReadFile(filepath.Join(store.Dir, "ns/a/vm/100/notes"))
+		if moved := len(report.Snapshots); string(source) != "kept" && string(target) != "kept" || moved < 2 && len(target) > 0 {
+			t.Errorf("%s: %d moved, notes %q and %q, %v", script, moved, source, target, err)
+		}
+		again, err := store.Open(datastore.Options{}).MoveGroup(t.Context(), store.Group("vm/100"), namespace("a"), datastore.MoveOptions{Merge: true})
+		if err != nil && !errors.Is(err, datastore.ErrNotFound) {
+			t.Errorf("%s: once more: %+v, %v", script, again, err)
+		}
+		if info, err := store.Open(datastore.Options{}).Group(t.Context(), groupIn("a", "vm/100")); err != nil || info.Count != 3 || info.Comment != "kept" {
+			t.Errorf("%s: in the end: %+v, %v", script, info, err)
+		}
+	}
+}
+
 // TestTheMoveJournalHasTheNewPathsBeforeARename and none of them is renamed when it can't be written.
 func TestTheMoveJournalHasTheNewPathsBeforeARename(t *testing.T) {
 	t.Parallel()

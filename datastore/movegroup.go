@@ -33,8 +33,8 @@ type MoveOptions struct {
 // The group moves by one rename. A merge moves one snapshot after the other, the
 // oldest first, after everything was checked and locked. After nil the move is
 // durable. After an error, or a crash, nothing has changed, or, as the report says,
-// some snapshots have moved; each is in one of the two groups, whole. The same call
-// then moves the rest, with Merge.
+// some snapshots have moved; each is in one of the two groups, whole. Notes move after
+// the last of them, and then the group goes. The same call moves the rest, with Merge.
 func (d *Datastore) MoveGroup(ctx context.Context, group backupinfo.Group, target backupinfo.Namespace, opts MoveOptions) (report MoveReport, err error) {
 	if err := group.Validate(); err != nil {
 		return report, err

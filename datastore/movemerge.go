@@ -96,23 +96,36 @@ func notesOf(group *os.File) ([]byte, error) {
 func (m *groupMove) merge(ctx context.Context) (report MoveReport, err error) {
 	report.Merged = true
 	err = m.withGroups(func(from, to *os.File) error {
-		notes, err := m.newNotes(from, to)
-		if err == nil && notes != nil {
-			err = m.disk.WriteFile(to, backupinfo.NotesName, notes, fileMode)
-		}
-		if err != nil {
+		if err := errors.Join(m.mergeSnapshots(ctx, from, to, &report), m.sync(from, to)); err != nil {
 			return err
 		}
-		return errors.Join(m.mergeSnapshots(ctx, from, to, &report), m.sync(from, to))
+		// Not before: a first rename that fails has changed nothing. Until the source goes it has them too.
+		return m.mergeNotes(from, to)
 	})
 	if err != nil {
-		if n := len(report.Snapshots); n > 0 {
-			err = fmt.Errorf("%d of %d snapshots are in group %q now, the others still in %q: %w", n, len(m.snapshots), m.to.Dir(), m.from.Dir(), err)
-		}
-		return report, err
+		return report, m.halfway(len(report.Snapshots), err)
 	}
 	report.Groups = append(report.Groups, m.to)
 	return report, m.removeSource(ctx)
+}
+
+func (m *groupMove) mergeNotes(from, to *os.File) error {
+	notes, err := m.newNotes(from, to)
+	if err == nil && notes != nil {
+		err = m.disk.WriteFile(to, backupinfo.NotesName, notes, fileMode)
+	}
+	return err
+}
+
+// halfway says how far a merge came that failed.
+func (m *groupMove) halfway(moved int, err error) error {
+	switch {
+	case moved == 0:
+		return err
+	case moved == len(m.snapshots):
+		return fmt.Errorf("all snapshots are in group %q now, what else belongs to %q is still there: %w", m.to.Dir(), m.from.Dir(), err)
+	}
+	return fmt.Errorf("%d of %d snapshots are in group %q now, the others still in %q: %w", moved, len(m.snapshots), m.to.Dir(), m.from.Dir(), err)
 }
 
 // mergeSnapshots stops at the first one that resists.
