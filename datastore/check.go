@@ -51,7 +51,8 @@ type CheckReport struct {
 //
 // Without Repair it takes no lock and changes nothing. With it, everything is first
 // looked at under the lock; a store with another one inside, or one that is the cache of an
-// object store, is refused. What a repair does is this: it makes what is missing of
+// object store, is refused, and so is one with a directory that can't be read, or one
+// where a file system that belongs there is not mounted. What a repair does is this: it makes what is missing of
 // the chunk directories and .lock, gives directories and files the store's owner and
 // sound permissions, and removes temporary files and leftovers that nobody can be
 // working on. It removes no snapshot, no index and no chunk. It may be interrupted at
@@ -134,6 +135,7 @@ type checker struct {
 	madeLock  bool
 	surveying bool // looking for what speaks against it; nothing is told yet
 	blocked   *Finding
+	unseen    error // what the survey could not look into, the first
 }
 
 func (d *Datastore) newChecker(root *os.File, opts CheckOptions) (*checker, error) {
@@ -159,10 +161,11 @@ func (c *checker) mend(ctx context.Context) error {
 	return err
 }
 
-// refusal is the error of a repair that would do harm.
+// refusal is the error of a repair that would do harm, or might: behind what could
+// not be looked into there may be just what forbids it.
 func (c *checker) refusal() error {
 	if c.blocked == nil {
-		return nil
+		return c.unseen
 	}
 	reason := ErrNested
 	if c.blocked.Kind == FindingObjectCache {
@@ -204,6 +207,14 @@ func (c *checker) unchecked(path string, err error) {
 		return
 	}
 	c.tell(Finding{Kind: FindingUnchecked, Severity: SeverityError, Path: path, Detail: "could not be checked", Err: err})
+}
+
+// unlisted is unchecked for what may hold another store, or the marks of a cache.
+func (c *checker) unlisted(path string, err error) {
+	if c.surveying && c.unseen == nil && !errors.Is(err, fs.ErrNotExist) {
+		c.unseen = fmt.Errorf("nothing was repaired: %q could not be looked into, and may hold what forbids a repair; make it readable, or be root: %w", path, err)
+	}
+	c.unchecked(path, err)
 }
 
 func (c *checker) tell(f Finding) {

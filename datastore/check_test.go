@@ -35,7 +35,7 @@ type damage struct {
 	plant  func(t *testing.T, dir string)
 	chunks bool // only found with a look at each chunk
 	kept   bool // a repair of this one can do nothing, though of others of its kind it can
-	as     bool // needs root
+	as     bool // needs root, to give something away or to look into what nobody else may
 }
 
 func planted(name, text string) func(*testing.T, string) {
@@ -125,11 +125,11 @@ var damages = map[string]damage{
 	}},
 	"an index that is garbage":             {kind: datastore.FindingIndex, path: badIndex, plant: planted(badIndex, "garbage")},
 	"an empty chunk":                       {kind: datastore.FindingChunkEmpty, path: ".chunks/abcd/" + aDigest, plant: planted(".chunks/abcd/"+aDigest, ""), chunks: true},
-	"a group that nobody may enter":        {kind: datastore.FindingMode, path: "vm/100", plant: chmod("vm/100", 0)},
+	"a group that nobody may enter":        {kind: datastore.FindingMode, path: "vm/100", plant: chmod("vm/100", 0), as: true},
 	"an owner file that others may change": {kind: datastore.FindingMode, path: "vm/100/owner", plant: chmod("vm/100/owner", 0o666)},
 	"a manifest that nobody may read":      {kind: datastore.FindingMode, path: sound + "/index.json.blob", plant: chmod(sound+"/index.json.blob", 0)},
 	"a snapshot that others may change":    {kind: datastore.FindingMode, path: sound, plant: chmod(sound, 0o777)},
-	"a chunk dir that nobody may read":     {kind: datastore.FindingMode, path: ".chunks/abcd", plant: func(t *testing.T, dir string) { mkdir(".chunks/abcd")(t, dir); chmod(".chunks/abcd", 0)(t, dir) }},
+	"a chunk dir that nobody may read":     {kind: datastore.FindingMode, path: ".chunks/abcd", plant: func(t *testing.T, dir string) { mkdir(".chunks/abcd")(t, dir); chmod(".chunks/abcd", 0)(t, dir) }, as: true},
 	"a chunk that nobody may read": {kind: datastore.FindingMode, path: ".chunks/abcd/" + aDigest, plant: func(t *testing.T, dir string) {
 		planted(".chunks/abcd/"+aDigest, "x")(t, dir)
 		chmod(".chunks/abcd/"+aDigest, 0)(t, dir)
@@ -275,7 +275,7 @@ func TestEveryKindOfFindingIsFoundAndNothingIsChanged(t *testing.T) {
 func damaged(t *testing.T, d damage) *testds.Store {
 	t.Helper()
 	if d.as && os.Geteuid() != 0 {
-		t.Skip("needs root, to give something away")
+		t.Skip("needs root")
 	}
 	store := damageStore(t)
 	store.Damaged, store.Leftovers = true, true
@@ -367,6 +367,63 @@ func TestARepairOfAStoreWithAnotherOneInsideChangesNothing(t *testing.T) {
 		if !errors.Is(err, want) || attributes(t, store.Dir) != before {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestARepairThatCouldNotSeeEverythingChangesNothing hides a store from a user who
+// may repair all else.
+func TestARepairThatCouldNotSeeEverythingChangesNothing(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to become somebody else")
+	}
+	for _, name := range []string{"stuff", "vm/100", sound, ".chunks/abcd"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := damageStore(t)
+			store.Damaged = true
+			mkdir(name+"/inner/.chunks")(t, store.Dir)
+			noError(t, exec.CommandContext(t.Context(), "chown", "-R", "65534:65534", store.Dir).Run())
+			chmod("vm", 0o777)(t, store.Dir)
+			path := filepath.Join(store.Dir, name)
+			noError(t, errors.Join(os.Chmod(filepath.Dir(store.Dir), 0o755), os.Chown(path, 0, 0), os.Chmod(path, 0o700)))
+			before := attributes(t, store.Dir)
+			line := helperproc.Start(t, "repair as", store.Dir, "65534").Line()
+			if !strings.Contains(line, "nothing was repaired") || !strings.Contains(line, name) || !strings.Contains(line, "permission denied") {
+				t.Error(line)
+			}
+			if attributes(t, store.Dir) != before {
+				t.Error("something was changed")
+			}
+		})
+	}
+}
+
+// repairAs repairs a store as another user, and says what came of it.
+func repairAs(ctx context.Context, args []string, pipe *helperproc.IO) error {
+	if err := become(args[1]); err != nil {
+		return err
+	}
+	pipe.Say(strings.ReplaceAll(fmt.Sprint(repairAll(ctx, args[0], nil)), "\n", "; "))
+	return nil
+}
+
+func TestARepairOfAStoreThatIsNotAllMountedChangesNothing(t *testing.T) {
+	t.Parallel()
+	store := damageStore(t)
+	store.Damaged = true
+	chmod("vm", 0o777)(t, store.Dir)
+	fstab := filepath.Join(t.TempDir(), "fstab")
+	put(t, fstab, "/dev/sdb1 "+store.Dir+"/.chunks ext4")
+	before := attributes(t, store.Dir)
+	_, err := store.Open(datastore.Options{Fstab: fstab}).Check(t.Context(), datastore.CheckOptions{Repair: true})
+	if !errors.Is(err, datastore.ErrNotMounted) || attributes(t, store.Dir) != before {
+		t.Errorf("%v", err)
+	}
+	noError(t, os.RemoveAll(filepath.Join(store.Dir, ".chunks")))
+	before = attributes(t, store.Dir)
+	if _, err := adopt(t, store.Dir, datastore.Options{Fstab: fstab}); !errors.Is(err, datastore.ErrNotMounted) || attributes(t, store.Dir) != before {
+		t.Errorf("adopted: %v", err)
 	}
 }
 

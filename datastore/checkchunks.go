@@ -58,7 +58,7 @@ func (c *checker) progress(number int) {
 func (c *checker) chunkDirectory(ctx context.Context, number int, at entry, tally *chunkTally) {
 	dir, err := beneath.OpenDir(at.dir, at.name)
 	if err != nil {
-		c.unchecked(at.path(), err)
+		c.unlisted(at.path(), err)
 		return
 	}
 	defer dir.Close()

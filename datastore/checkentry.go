@@ -33,7 +33,7 @@ func (e entry) isRegular() bool { return e.kind() == unix.S_IFREG }
 func (c *checker) eachEntry(ctx context.Context, name string, visit func(entry)) {
 	dir, err := beneath.OpenDir(c.root, name)
 	if err != nil {
-		c.unchecked(name, err)
+		c.unlisted(name, err)
 		return
 	}
 	defer dir.Close()
@@ -49,7 +49,7 @@ func (c *checker) eachEntry(ctx context.Context, name string, visit func(entry))
 func (c *checker) eachName(ctx context.Context, dir *os.File, full string, visit func(name string)) {
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
-		c.unchecked(full, err)
+		c.unlisted(full, err)
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
@@ -63,7 +63,7 @@ func (c *checker) eachName(ctx context.Context, dir *os.File, full string, visit
 func (c *checker) entry(dir *os.File, parent, name string) (entry, bool) {
 	stat, err := beneath.Stat(dir, name)
 	if err != nil {
-		c.unchecked(path.Join(parent, name), err)
+		c.unlisted(path.Join(parent, name), err)
 	}
 	return entry{dir: dir, parent: parent, name: name, stat: stat}, err == nil
 }

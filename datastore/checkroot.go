@@ -19,7 +19,7 @@ import (
 func (c *checker) checkOutside() {
 	switch outer, err := enclosingStore(c.root); {
 	case err != nil:
-		c.unchecked(".", err)
+		c.unlisted(".", err)
 	case outer != "":
 		c.found(FindingNested, ".", "is inside of the datastore "+quoted(outer), nil)
 	}
@@ -29,10 +29,10 @@ func (c *checker) checkOutside() {
 	}
 	if unmounted, ok := errors.AsType[*UnmountedError](err); ok {
 		for _, name := range unmounted.Paths {
-			c.unchecked(name, fmt.Errorf("a file system belongs there: %w", ErrNotMounted))
+			c.unlisted(name, fmt.Errorf("a file system belongs there: %w", ErrNotMounted))
 		}
 	} else if err != nil {
-		c.unchecked(mountsName, err)
+		c.unlisted(mountsName, err)
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *checker) snapshot(ctx context.Context, at entry, snapshot backupinfo.Sn
 	c.report.Snapshots++
 	dir, err := beneath.OpenDir(at.dir, at.name)
 	if err != nil {
-		c.unchecked(at.path(), err)
+		c.unlisted(at.path(), err)
 		return
 	}
 	defer dir.Close()

@@ -26,6 +26,7 @@ var roles = map[string]helperproc.Role{
 	"history step": historyStep, "list with limit": listWithLimit, "collect as": collectAs, "collect with limit": collectWithLimit,
 	"stand in": standIn, "operate with umask": operateWithUmask,
 	"check as":             checkAs,
+	"repair as":            repairAs,
 	"operate with limit":   operateWithLimit,
 	"collect or back up":   collectOrBackUp,
 	"namespace with limit": namespaceWithLimit,
