@@ -32,6 +32,10 @@ build: ## build a static binary, bin/pbs-like
 test: ## run all tests (PKG=./flock/ for one package, ARGS=-run=Name)
 	go test $(ARGS) $(PKG)
 
+.PHONY: thorough
+thorough: ## run the biggest enumerations of the datastore's tests whole (an hour)
+	PBS_LIKE_THOROUGH=1 go test -timeout 3h $(ARGS) ./datastore/
+
 .PHONY: race
 race: ## run all tests with the race detector
 	go test -race -short -timeout 30m $(ARGS) $(PKG)

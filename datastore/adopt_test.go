@@ -149,7 +149,7 @@ func checkAdopted(t *testing.T, store *testds.Store, injected fmt.Stringer) {
 
 func TestAnAdoptionThatFailsSomewhereIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
-	skipIfShort(t)
+	skipIfSampled(t)
 	for script := range fsoptest.Failures(t, unix.EIO) {
 		store := bare(t)
 		if err := adoptAll(t.Context(), store.Dir, script.Disk()); script.Injected() != errors.Is(err, unix.EIO) {
@@ -161,7 +161,7 @@ func TestAnAdoptionThatFailsSomewhereIsFinishedByTheNext(t *testing.T) {
 
 func TestAnAdoptionThatIsKilledIsFinishedByTheNext(t *testing.T) {
 	t.Parallel()
-	skipIfShort(t)
+	skipIfSampled(t)
 	for n, died := 0, true; died; n++ { // before each: what is on disk after one is what is there before the next
 		store := bare(t)
 		script := spec(fmt.Sprintf("kill-before-%d", n))

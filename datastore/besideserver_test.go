@@ -17,9 +17,9 @@ import (
 	"github.com/pbs-like/pbs-like/internal/fsop"
 )
 
-// styles are how servers lock. With -short one has to do.
+// styles are how servers lock. In a sample one has to do.
 func styles() []style {
-	if testing.Short() {
+	if sampled() {
 		return []style{newServer}
 	}
 	return []style{newServer, markedServer, oldServer}

@@ -1,7 +1,9 @@
 package datastore_test
 
 import (
+	"flag"
 	"iter"
+	"os"
 	"testing"
 	"time"
 
@@ -23,7 +25,13 @@ func image(t testing.TB, spec string) []byte {
 	return data
 }
 
-func TestMain(m *testing.M) { helperproc.Main(m, roles) }
+func TestMain(m *testing.M) {
+	// A history takes a second or two. More of them: -rapid.checks.
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	helperproc.Main(m, roles)
+}
 
 // accessed is when a file was last accessed.
 func accessed(t testing.TB, path string) time.Time {
@@ -33,6 +41,19 @@ func accessed(t testing.TB, path string) time.Time {
 		t.Fatal(err)
 	}
 	return time.Unix(st.Atim.Unix())
+}
+
+// sampled says that of the biggest enumerations, those of pairs of operations and
+// of every point in them, a sample has to do: all take half an hour. `make thorough`
+// asks for all.
+func sampled() bool { return testing.Short() || os.Getenv("PBS_LIKE_THOROUGH") == "" }
+
+// skipIfSampled leaves out what makes and removes a whole tree of chunk directories at every point.
+func skipIfSampled(t *testing.T) {
+	t.Helper()
+	if sampled() {
+		t.Skip("it takes minutes: make thorough")
+	}
 }
 
 // skipIfShort leaves out what runs hundreds of processes or stores: with the race

@@ -43,13 +43,13 @@ func TestAnyTwoOperationsLeaveASoundStoreWhereverOneStopsForTheOther(t *testing.
 	t.Parallel()
 	for i, one := range interleaved {
 		for j, two := range interleaved {
-			if testing.Short() && (i+2*j)%len(interleaved) != 0 {
+			if sampled() && (i+2*j)%len(interleaved) != 0 {
 				continue // one of so many has to do
 			}
 			t.Run(fmt.Sprintf("%s, then %s", one, two), func(t *testing.T) {
 				t.Parallel()
 				for n, stopped := 0, true; stopped; n++ {
-					if !testing.Short() || n%7 == i%7 {
+					if !sampled() || n%7 == i%7 {
 						stopped = interleave(t, one, two, n)
 					}
 				}

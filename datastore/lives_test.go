@@ -66,6 +66,8 @@ func TestOfABackupAndACollectionAtOnceOneRuns(t *testing.T) {
 	rounds := 500
 	if testing.Short() {
 		rounds = 20
+	} else if sampled() {
+		rounds = 150
 	}
 	for round := range rounds {
 		group := store.Group(fmt.Sprint("vm/", 1+round%3))

@@ -374,7 +374,7 @@ func TestWhatIsNoStoreToChangeIsRefusedWithTheReason(t *testing.T) {
 func TestAFailureBesideAServer(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a backup with a base", "the backup of a group", "removing the last one", "removing a group", "pruning two", "notes on a snapshot", "moving a group", "merging a group", "moving a namespace"} {
-		if testing.Short() && name != "removing the last one" && name != "merging a group" {
+		if sampled() && name != "removing the last one" && name != "merging a group" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {

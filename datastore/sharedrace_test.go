@@ -70,6 +70,8 @@ func TestACollectionAndABackupOfAnotherHostNeverChangeTheStoreAtATime(t *testing
 	rounds := 300
 	if testing.Short() {
 		rounds = 10
+	} else if sampled() {
+		rounds = 60
 	}
 	store := testds.New(t)
 	store.Leftovers = true
