@@ -51,7 +51,7 @@ func tour(ctx context.Context) error {
 				return err
 			}
 			fmt.Println(snapshot.Snapshot, snapshot.Finished)
-			if err := printDisk(ctx, store, snapshot.Snapshot); err != nil {
+			if err := printDisk(ctx, store, snapshot.Snapshot, datastore.ReadOptions{}); err != nil {
 				return err
 			}
 		}
@@ -85,8 +85,8 @@ func backUpDisk(ctx context.Context, store *datastore.Datastore, disk string) er
 	return err
 }
 
-func printDisk(ctx context.Context, store *datastore.Datastore, snapshot backupinfo.Snapshot) error {
-	reader, err := store.OpenSnapshot(ctx, snapshot, datastore.ReadOptions{})
+func printDisk(ctx context.Context, store *datastore.Datastore, snapshot backupinfo.Snapshot, opts datastore.ReadOptions) error {
+	reader, err := store.OpenSnapshot(ctx, snapshot, opts)
 	if err != nil {
 		return err
 	}
