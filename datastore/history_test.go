@@ -2,7 +2,6 @@ package datastore_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,24 +151,5 @@ func (h *history) drawSnapshot(r *rapid.T, s *step) {
 		s.Until = rapid.SampledFrom([]backupinfo.Time{0, first, 1 << 33}).Draw(r, "until")
 	case "unprotect":
 		s.Flag = rapid.Bool().Draw(r, "only expired")
-	}
-}
-
-// replay makes the steps of a history that once went wrong. One with a script for
-// the disk is disturbed by it.
-func replay(t *testing.T, steps ...string) {
-	t.Helper()
-	h := newHistory(t, t, testds.TempDir(t))
-	for _, text := range steps {
-		var s step
-		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			t.Fatal(err)
-		}
-		if s.Disk != "" {
-			h.doWithFailure(t, s)
-		} else {
-			h.do(t, s)
-		}
-		h.check(t)
 	}
 }

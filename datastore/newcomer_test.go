@@ -1,7 +1,6 @@
 package datastore_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -42,12 +41,12 @@ func TestWhatComesInWhileItsWholeIsRemovedIsPutBack(t *testing.T) {
 		"into a namespace below":          {namespaceRemover(datastore.RemoveNamespaceOptions{}), "ns/empty", "ns/empty/ns/deep/vm/7/2026-05-05T05:05:05Z"},
 		"into a namespace with its group": {namespaceRemover(all), "ns/empty", "ns/empty/ct/8/2026-05-05T05:05:05Z"},
 		"into a group": {func(s *testds.Store, ds *datastore.Datastore) error {
-			_, err := ds.RemoveGroup(context.Background(), s.Group("vm/100"), datastore.RemoveGroupOptions{})
+			_, err := ds.RemoveGroup(s.T.Context(), s.Group("vm/100"), datastore.RemoveGroupOptions{})
 			return err
 		}, "vm/100", "vm/100/2026-05-05T05:05:05Z"},
 		"into a group whose last snapshot goes": {func(s *testds.Store, ds *datastore.Datastore) error {
 			last := backupinfo.Snapshot{Group: s.Group("ct/300"), Time: first}
-			_, err := ds.RemoveSnapshot(context.Background(), last, datastore.RemoveOptions{})
+			_, err := ds.RemoveSnapshot(s.T.Context(), last, datastore.RemoveOptions{})
 			return err
 		}, "ct/300", "ct/300/2026-05-05T05:05:05Z"},
 	} {

@@ -64,8 +64,10 @@ func (o operation) start(t testing.TB, store *testds.Store, script string) *help
 }
 
 func (o operation) arguments(store *testds.Store, script string) []string {
-	return []string{store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User,
-		strconv.FormatBool(o.hasty), o.host.id, o.host.memory, o.host.wait.String()}
+	return []string{
+		store.Dir, script, o.name, o.object, fmt.Sprint(int64(o.time)), o.data, o.server.Etc, o.server.Run, o.server.User,
+		strconv.FormatBool(o.hasty), o.host.id, o.host.memory, o.host.wait.String(),
+	}
 }
 
 func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {

@@ -152,11 +152,11 @@ var storeLocksOf = map[string]string{
 
 func conflict(running, starting string) bool {
 	held := map[string]string{}
-	for _, lock := range strings.Fields(storeLocksOf[running]) {
+	for lock := range strings.FieldsSeq(storeLocksOf[running]) {
 		name, mode, _ := strings.Cut(lock, ":")
 		held[name] = mode
 	}
-	for _, lock := range strings.Fields(storeLocksOf[starting]) {
+	for lock := range strings.FieldsSeq(storeLocksOf[starting]) {
 		name, mode, _ := strings.Cut(lock, ":")
 		if strings.HasPrefix(starting, "back up") && strings.HasPrefix(name, "snaps") {
 			continue // without a base it goes on

@@ -80,6 +80,7 @@ func (d *Datastore) enterScheme(ctx context.Context, set *guards) error {
 	if d.lease.lost.Err() != nil {
 		return context.Cause(d.lease.lost)
 	}
+	//nolint:contextcheck // it is what the locks of one set have in common, and ends with them
 	set.sharing = &sharing{ctx: ctx, store: d, root: root, scheme: scheme, held: map[string]*storeGuard{}}
 	return nil
 }

@@ -82,7 +82,7 @@ func (r *resumption) begin(reader *SnapshotReader) {
 func contentOf(manifest *backupinfo.Manifest) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, f := range manifest.Files() {
-		fmt.Fprintf(h, "%q %q %d %s\n", f.Name, f.CryptMode, f.Size, f.Checksum)
+		_, _ = fmt.Fprintf(h, "%q %q %d %s\n", f.Name, f.CryptMode, f.Size, f.Checksum)
 	}
 	h.Sum(sum[:0])
 	return sum

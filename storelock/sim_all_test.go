@@ -225,8 +225,17 @@ func TestNoExclusiveHolderIsBesideAnotherInAnyInterleaving(t *testing.T) {
 		most = 1_500
 	}
 	for _, o := range []allOptions{
-		{modes: "xx"}, {modes: "xs"}, {modes: "xx", timeout: 40 * time.Millisecond}, {modes: "xs", timeout: 40 * time.Millisecond}, {modes: "xx", crashes: 1},
-		{modes: "xs", crashes: 1}, {modes: "xxx"}, {modes: "xxs"}, {modes: "xss"}, {modes: "xxx", crashes: 1}, {modes: "xss", crashes: 1},
+		{modes: "xx"},
+		{modes: "xs"},
+		{modes: "xx", timeout: 40 * time.Millisecond},
+		{modes: "xs", timeout: 40 * time.Millisecond},
+		{modes: "xx", crashes: 1},
+		{modes: "xs", crashes: 1},
+		{modes: "xxx"},
+		{modes: "xxs"},
+		{modes: "xss"},
+		{modes: "xxx", crashes: 1},
+		{modes: "xss", crashes: 1},
 		{modes: "xxs", timeout: 25 * time.Millisecond},
 	} {
 		o.most = most

@@ -72,7 +72,7 @@ func mounted(ctx context.Context, args []string, c *helperproc.IO) error {
 	return nil
 }
 
-func spoiled(dir, kind string) (want error, spoil, repair func() error) {
+func spoiled(dir, kind string) (want error, spoil, repair func() error) { //nolint:staticcheck // no function that fails: what is expected of one
 	remount := func(flags uintptr) func() error {
 		return func() error { return unix.Mount("", dir, "", unix.MS_REMOUNT|flags, "") }
 	}
@@ -94,7 +94,7 @@ func spoiled(dir, kind string) (want error, spoil, repair func() error) {
 			}
 			for n := 0; ; n++ {
 				if err := os.WriteFile(filepath.Join(fill, fmt.Sprint(n)), nil, 0o600); err != nil {
-					return nil
+					return nil //nolint:nilerr // it is full
 				}
 			}
 		}, func() error {

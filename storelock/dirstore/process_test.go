@@ -81,8 +81,10 @@ func lockModel() porcupine.Model {
 func TestModelFindsTwoExclusiveHolders(t *testing.T) {
 	t.Parallel()
 	history := []porcupine.Operation{
-		{ClientId: 0, Input: event{true, true}, Call: 1, Return: 2}, {ClientId: 1, Input: event{true, true}, Call: 3, Return: 4},
-		{ClientId: 0, Input: event{false, true}, Call: 5, Return: 6}, {ClientId: 1, Input: event{false, true}, Call: 7, Return: 8},
+		{ClientId: 0, Input: event{true, true}, Call: 1, Return: 2},
+		{ClientId: 1, Input: event{true, true}, Call: 3, Return: 4},
+		{ClientId: 0, Input: event{false, true}, Call: 5, Return: 6},
+		{ClientId: 1, Input: event{false, true}, Call: 7, Return: 8},
 	}
 	if porcupine.CheckOperations(lockModel(), history) {
 		t.Error("a history with two holders is taken for one of a lock")

@@ -87,6 +87,7 @@ func replaces(t *testing.T, b storelock.Backend) {
 }
 
 func deletesOnce(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	must(t, b.Store(t.Context(), "locks/aa", nil))
 	must(t, b.Delete(t.Context(), "locks/aa"))
 	for _, name := range []string{"locks/aa", "locks/never", "nowhere/aa"} {
@@ -97,6 +98,7 @@ func deletesOnce(t *testing.T, b storelock.Backend) {
 }
 
 func loadsMissing(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	must(t, b.Store(t.Context(), "locks/aa", nil))
 	for _, name := range []string{"locks/a", "locks/aaa", "nowhere/aa"} {
 		if _, err := b.Load(t.Context(), name); !errors.Is(err, storelock.ErrNotFound) {
@@ -106,6 +108,7 @@ func loadsMissing(t *testing.T, b storelock.Backend) {
 }
 
 func refusesLarge(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	must(t, b.Store(t.Context(), "locks/aa", make([]byte, storelock.MaxObject)))
 	if data, err := b.Load(t.Context(), "locks/aa"); err != nil || len(data) != storelock.MaxObject {
 		t.Errorf("%d bytes, %v", len(data), err)

@@ -42,7 +42,7 @@ func (p *program) lockStoreOptions(backend storelock.Backend) storelock.Options 
 		opts.RecheckDelay = remoteDelay
 	}
 	if memory := lockMemory(); memory != "" {
-		_ = os.MkdirAll(memory, 0o700) //nolint:forbidigo // outside of any store; without it nothing is remembered
+		_ = os.MkdirAll(memory, 0o700) // outside of any store; without it nothing is remembered
 		opts.StateFile = filepath.Join(memory, "lock-store.json")
 	}
 	return opts

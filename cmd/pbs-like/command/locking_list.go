@@ -49,8 +49,14 @@ func storeLockRow(l datastore.StoreLock) []string {
 
 func storeLockColumns() []column {
 	return []column{
-		{title: "resource"}, {title: "state"}, {title: "host"}, {title: "pid", right: true}, {title: "user"},
-		{title: "refreshed"}, {title: "command"}, {title: "message"},
+		{title: "resource"},
+		{title: "state"},
+		{title: "host"},
+		{title: "pid", right: true},
+		{title: "user"},
+		{title: "refreshed"},
+		{title: "command"},
+		{title: "message"},
 	}
 }
 
