@@ -48,6 +48,17 @@ func accessed(t testing.TB, path string) time.Time {
 // asks for all.
 func sampled() bool { return testing.Short() || os.Getenv("PBS_LIKE_THOROUGH") == "" }
 
+// sampleOf gives the n of "every n-th has to do".
+func sampleOf(short, usual int) int {
+	switch {
+	case testing.Short():
+		return short
+	case sampled():
+		return usual
+	}
+	return 1
+}
+
 // skipIfSampled leaves out what makes and removes a whole tree of chunk directories at every point.
 func skipIfSampled(t *testing.T) {
 	t.Helper()

@@ -75,12 +75,11 @@ func (d *Datastore) enterScheme(ctx context.Context, set *guards) error {
 		return fmt.Errorf("%q: %w", d.path, errSchemeChanged)
 	}
 	if d.lease == nil {
-		d = d.begin()
+		d = d.begin() //nolint:contextcheck // the lease outlives what one call is called off by
 	}
 	if d.lease.lost.Err() != nil {
 		return context.Cause(d.lease.lost)
 	}
-	//nolint:contextcheck // it is what the locks of one set have in common, and ends with them
 	set.sharing = &sharing{ctx: ctx, store: d, root: root, scheme: scheme, held: map[string]*storeGuard{}}
 	return nil
 }

@@ -28,7 +28,7 @@ func Acquire(ctx context.Context, backend Backend, opts Options) (*Guard, error)
 	s.self = m.self
 	s.remember(m.watch)
 	s.report(m.cleared)
-	s.forget(m.left) //nolint:contextcheck // what is left behind goes also where the work was called off
+	s.forget(m.left)
 	if m.err != nil {
 		return nil, s.explain(m)
 	}

@@ -43,7 +43,7 @@ func newGuard(ctx context.Context, s *session, mine object, foreign bool) *Guard
 		keeping: keeping{cfg: &s.cfg, confirmed: mine.began},
 	}
 	g.turn <- struct{}{}
-	go g.refresh() //nolint:contextcheck // the lock is kept until it is closed, also for work that was called off
+	go g.refresh()
 	return g
 }
 

@@ -47,7 +47,7 @@ func (g *Guard) HandOver(ctx context.Context, to Owner) (key string, err error) 
 		g.handed, key = true, keyOf(g.mine.name)
 		left := g.left
 		g.mu.Unlock()
-		g.s.forget(left) //nolint:contextcheck // what is left behind goes also where the work was called off
+		g.s.forget(left)
 		g.halt.Do(func() { close(g.stop) })
 		g.cancel(ErrNotMine)
 		return nil
@@ -84,7 +84,7 @@ func Adopt(ctx context.Context, backend Backend, key string, opts Options) (*Gua
 	s.cfg.exclusive = old.lock.Exclusive
 	r, first := renew(&s.cfg, old, s.self, old.began)
 	s.run(ctx, &r, first, func(error) {}, cleanupTime)
-	s.forget(r.left) //nolint:contextcheck // what is left behind goes also where the work was called off
+	s.forget(r.left)
 	switch {
 	case r.end == gone:
 		return nil, notThere(old.name)

@@ -121,6 +121,7 @@ func refusesLarge(t *testing.T, b storelock.Backend) {
 }
 
 func keepsPrefixesApart(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	for _, name := range []string{"locks/aa", "queue/bb", "probe/cc"} {
 		must(t, b.Store(t.Context(), name, nil))
 	}
@@ -131,6 +132,7 @@ func keepsPrefixesApart(t *testing.T, b storelock.Backend) {
 }
 
 func storesMany(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	var wait sync.WaitGroup
 	var want []string
 	for n := range 64 {
@@ -147,6 +149,7 @@ func storesMany(t *testing.T, b storelock.Backend) {
 }
 
 func obeysContext(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	done := make(chan struct{})
@@ -159,6 +162,7 @@ func obeysContext(t *testing.T, b storelock.Backend) {
 }
 
 func excludes(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	one, err := storelock.Acquire(t.Context(), b, storelock.Options{})
 	must(t, err)
 	two, err := storelock.Acquire(t.Context(), b, storelock.Options{})
@@ -181,6 +185,7 @@ func excludes(t *testing.T, b storelock.Backend) {
 }
 
 func contends(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	var wait sync.WaitGroup
 	var inside, turns atomic.Int64
 	for range 8 {
@@ -212,6 +217,7 @@ func contends(t *testing.T, b storelock.Backend) {
 }
 
 func selfTests(t *testing.T, b storelock.Backend) {
+	t.Helper()
 	report, err := storelock.SelfTest(t.Context(), b, storelock.SelfTestOptions{})
 	must(t, err)
 	t.Log(report)
