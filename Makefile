@@ -30,7 +30,7 @@ build: ## build a static binary, bin/pbs-like
 
 .PHONY: test
 test: ## run all tests (PKG=./flock/ for one package, ARGS=-run=Name)
-	go test $(ARGS) $(PKG)
+	go test -timeout 30m $(ARGS) $(PKG)
 
 .PHONY: thorough
 thorough: ## run the biggest enumerations of the datastore's tests whole (an hour)
