@@ -47,6 +47,13 @@ func (p *program) check(c *cli.Context) error {
 	})
 }
 
+// standingError says that a check found something. It ends like damage, and is not
+// called that: a directory that is missing loses no data.
+type standingError string
+
+func (e standingError) Error() string { return string(e) }
+func (standingError) Unwrap() error   { return datastore.ErrCorrupt }
+
 // reportCheck prints the findings of a check as they come, and makes an error of what stands.
 func (p *program) reportCheck(format outputFormat, check func(each func(datastore.Finding)) (datastore.CheckReport, error)) error {
 	findings := p.newFindings(format)
@@ -63,7 +70,7 @@ func (p *program) reportCheck(format outputFormat, check func(each func(datastor
 	}
 	switch standing := report.Errors + report.Warnings; {
 	case standing > 0:
-		return fmt.Errorf("%s and %s stand: the datastore is %w", plural(report.Errors, "error"), plural(report.Warnings, "warning"), datastore.ErrCorrupt)
+		return standingError(fmt.Sprintf("%s and %s stand", plural(report.Errors, "error"), plural(report.Warnings, "warning")))
 	case report.Unchecked > 0:
 		return fmt.Errorf("%w: %s could not be checked", errPartly, plural(report.Unchecked, "entry"))
 	}
