@@ -56,9 +56,10 @@ func TestWhatIsNoStoreIsNotAdoptedAndNothingIsChanged(t *testing.T) {
 		"somebody's home":             {mkdir("documents"), datastore.ErrNotDatastore},
 		"files named like types":      {planted("vm", ""), datastore.ErrNotDatastore},
 		"a link in place of .chunks":  {linkAt(".chunks"), datastore.ErrNotDatastore},
-		"another store inside":        {func(t *testing.T, dir string) { mkdir("vm")(t, dir); mkdir("ct/1/.chunks")(t, dir) }, datastore.ErrNested},
-		"another store inside, whole": {func(t *testing.T, dir string) { mkdir(".chunks")(t, dir); mkdir("a/.chunks")(t, dir) }, datastore.ErrNested},
+		"another store inside":        {func(t *testing.T, dir string) { t.Helper(); mkdir("vm")(t, dir); mkdir("ct/1/.chunks")(t, dir) }, datastore.ErrNested},
+		"another store inside, whole": {func(t *testing.T, dir string) { t.Helper(); mkdir(".chunks")(t, dir); mkdir("a/.chunks")(t, dir) }, datastore.ErrNested},
 		"the cache of an object store": {func(t *testing.T, dir string) {
+			t.Helper()
 			planted(".lock", "")(t, dir)
 			mkdir("vm")(t, dir)
 			planted(".chunks/abcd/"+aDigest+".using", "")(t, dir)

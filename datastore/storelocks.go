@@ -75,10 +75,10 @@ func (d *Datastore) enterScheme(ctx context.Context, set *guards) error {
 		return fmt.Errorf("%q: %w", d.path, errSchemeChanged)
 	}
 	if d.lease == nil {
-		d = d.begin() //nolint:contextcheck // the lease outlives what one call is called off by
+		d = d.begin()
 	}
 	if d.lease.lost.Err() != nil {
-		return context.Cause(d.lease.lost)
+		return context.Cause(d.lease.lost) //nolint:contextcheck // that is what it is asked for
 	}
 	set.sharing = &sharing{ctx: ctx, store: d, root: root, scheme: scheme, held: map[string]*storeGuard{}}
 	return nil
