@@ -92,11 +92,15 @@ func noError(t *testing.T, err error) {
 }
 
 var damages = map[string]damage{
-	"a pipe in the place of the lock":     {kind: datastore.FindingWrongType, path: ".lock", plant: pipeAt(".lock")},
-	"a pipe in the place of a manifest":   {kind: datastore.FindingWrongType, path: sound + "/index.json.blob", plant: pipeAt(sound + "/index.json.blob")},
-	"a pipe in the place of an index":     {kind: datastore.FindingWrongType, path: badIndex, plant: pipeAt(badIndex)},
-	"a pipe in the place of an owner":     {kind: datastore.FindingWrongType, path: "vm/100/owner", plant: pipeAt("vm/100/owner")},
-	"a pipe in the place of a chunk":      {kind: datastore.FindingWrongType, path: ".chunks/abcd/" + aDigest, plant: func(t *testing.T, dir string) { t.Helper(); mkdir(".chunks/abcd")(t, dir); pipeAt(".chunks/abcd/"+aDigest)(t, dir) }, chunks: true},
+	"a pipe in the place of the lock":   {kind: datastore.FindingWrongType, path: ".lock", plant: pipeAt(".lock")},
+	"a pipe in the place of a manifest": {kind: datastore.FindingWrongType, path: sound + "/index.json.blob", plant: pipeAt(sound + "/index.json.blob")},
+	"a pipe in the place of an index":   {kind: datastore.FindingWrongType, path: badIndex, plant: pipeAt(badIndex)},
+	"a pipe in the place of an owner":   {kind: datastore.FindingWrongType, path: "vm/100/owner", plant: pipeAt("vm/100/owner")},
+	"a pipe in the place of a chunk": {kind: datastore.FindingWrongType, path: ".chunks/abcd/" + aDigest, plant: func(t *testing.T, dir string) {
+		t.Helper()
+		mkdir(".chunks/abcd")(t, dir)
+		pipeAt(".chunks/abcd/"+aDigest)(t, dir)
+	}, chunks: true},
 	"a link in the place of a group":      {kind: datastore.FindingWrongType, path: "vm/7", plant: linkAt("vm/7")},
 	"a link in the place of a snapshot":   {kind: datastore.FindingWrongType, path: "vm/100/2026-02-01T00:00:00Z", plant: linkAt("vm/100/2026-02-01T00:00:00Z")},
 	"a link in the place of a namespace":  {kind: datastore.FindingWrongType, path: "ns", plant: linkAt("ns")},
@@ -129,7 +133,11 @@ var damages = map[string]damage{
 	"an owner file that others may change": {kind: datastore.FindingMode, path: "vm/100/owner", plant: chmod("vm/100/owner", 0o666)},
 	"a manifest that nobody may read":      {kind: datastore.FindingMode, path: sound + "/index.json.blob", plant: chmod(sound+"/index.json.blob", 0)},
 	"a snapshot that others may change":    {kind: datastore.FindingMode, path: sound, plant: chmod(sound, 0o777)},
-	"a chunk dir that nobody may read":     {kind: datastore.FindingMode, path: ".chunks/abcd", plant: func(t *testing.T, dir string) { t.Helper(); mkdir(".chunks/abcd")(t, dir); chmod(".chunks/abcd", 0)(t, dir) }, as: true},
+	"a chunk dir that nobody may read": {kind: datastore.FindingMode, path: ".chunks/abcd", plant: func(t *testing.T, dir string) {
+		t.Helper()
+		mkdir(".chunks/abcd")(t, dir)
+		chmod(".chunks/abcd", 0)(t, dir)
+	}, as: true},
 	"a chunk that nobody may read": {kind: datastore.FindingMode, path: ".chunks/abcd/" + aDigest, plant: func(t *testing.T, dir string) {
 		planted(".chunks/abcd/"+aDigest, "x")(t, dir)
 		chmod(".chunks/abcd/"+aDigest, 0)(t, dir)
@@ -139,11 +147,15 @@ var damages = map[string]damage{
 		t.Helper()
 		noError(t, os.Chown(filepath.Join(dir, "vm/100"), -1, 12345))
 	}, as: true},
-	"a group that its group may change":     {kind: datastore.FindingGroupAccess, path: "vm/100", plant: chmod("vm/100", 0o775)},
-	"a group of somebody else":              {kind: datastore.FindingFileOwner, path: "vm/100", plant: chown("vm/100"), as: true},
-	"a lock of somebody else":               {kind: datastore.FindingFileOwner, path: ".lock", plant: chown(".lock"), as: true},
-	"a file with a second name":             {kind: datastore.FindingFileOwner, path: "vm/100/owner", plant: secondName("vm/100/owner"), as: true, kept: true},
-	"a chunk dir of somebody else":          {kind: datastore.FindingFileOwner, path: ".chunks/abcd", plant: func(t *testing.T, dir string) { t.Helper(); mkdir(".chunks/abcd")(t, dir); chown(".chunks/abcd")(t, dir) }, as: true},
+	"a group that its group may change": {kind: datastore.FindingGroupAccess, path: "vm/100", plant: chmod("vm/100", 0o775)},
+	"a group of somebody else":          {kind: datastore.FindingFileOwner, path: "vm/100", plant: chown("vm/100"), as: true},
+	"a lock of somebody else":           {kind: datastore.FindingFileOwner, path: ".lock", plant: chown(".lock"), as: true},
+	"a file with a second name":         {kind: datastore.FindingFileOwner, path: "vm/100/owner", plant: secondName("vm/100/owner"), as: true, kept: true},
+	"a chunk dir of somebody else": {kind: datastore.FindingFileOwner, path: ".chunks/abcd", plant: func(t *testing.T, dir string) {
+		t.Helper()
+		mkdir(".chunks/abcd")(t, dir)
+		chown(".chunks/abcd")(t, dir)
+	}, as: true},
 	"no lock":                               {kind: datastore.FindingLockMissing, path: ".lock", plant: removed(".lock")},
 	"no chunk directories":                  {kind: datastore.FindingChunkDirs, path: ".chunks", plant: func(*testing.T, string) {}},
 	"a blob that the manifest doesn't list": {kind: datastore.FindingFileUnlisted, path: sound + "/x.blob", plant: planted(sound+"/x.blob", "x")},
