@@ -139,6 +139,7 @@ var damages = map[string]damage{
 		chmod(".chunks/abcd", 0)(t, dir)
 	}, as: true},
 	"a chunk that nobody may read": {kind: datastore.FindingMode, path: ".chunks/abcd/" + aDigest, plant: func(t *testing.T, dir string) {
+		t.Helper()
 		planted(".chunks/abcd/"+aDigest, "x")(t, dir)
 		chmod(".chunks/abcd/"+aDigest, 0)(t, dir)
 	}, chunks: true},
