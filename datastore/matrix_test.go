@@ -156,7 +156,7 @@ func TestEveryOperationAgainstEveryOther(t *testing.T) {
 	t.Parallel()
 	for i, name := range slices.Sorted(maps.Keys(running)) {
 		for j, second := range slices.Sorted(maps.Keys(starting)) {
-			if sample := sampleOf(5, 2); (i+j)%sample != 0 {
+			if sample := sampleOf(15, 2); (i+j)%sample != 0 {
 				continue
 			}
 			t.Run(name+", then "+second, func(t *testing.T) {
