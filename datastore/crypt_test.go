@@ -318,6 +318,7 @@ func TestABaseIsUsedOnlyUnderTheSameNames(t *testing.T) {
 				t.Parallel()
 				store := testds.New(t)
 				ds, data := store.Open(datastore.Options{}), image(t, "xs64:1:4M+zero:5M")
+				old, opts := old, opts // old is shared by the tests of one round
 				old.Time, opts.Time = first, second
 				backUpWith(t, ds, store.Group("vm/100"), old, data)
 				w, err := ds.Backup(t.Context(), store.Group("vm/100"), opts)
