@@ -29,8 +29,9 @@ var reasoned = regexp.MustCompile(`//nolint:forbidigo // \S+`)
 
 func bans() []ban {
 	disk := map[string]string{
-		"internal/fsop":    "that is where",
-		"internal/beneath": "passes on the flags that it is called with",
+		"internal/fsop":     "that is where",
+		"internal/beneath":  "passes on the flags that it is called with",
+		"internal/filemeta": "gives owners and permissions to what is restored, which is never in a store",
 	}
 	return []ban{
 		{

@@ -42,6 +42,8 @@ var house = map[string]place{
 
 	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
 
+	"internal/filemeta": {2, []string{"pxar"}, "what a file system knows of a file, as an archive keeps it"},
+
 	"internal/unitname": {1, nil, "names of files from any bytes"},
 
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop", "internal/unitname"}, "a server's locks know names, and no stores of ours"},
