@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/pbs-like/pbs-like/internal/unitname"
 )
 
 // UPID names one task that ran on one node: verification leaves the UPID of the
@@ -49,7 +51,7 @@ func parseUPID(s string) (UPID, bool) {
 	pstart, ok2 := parseHex(f[3], 16)
 	task, ok3 := parseHex(f[4], 16)
 	start, ok4 := parseHex(f[5], 8)
-	id, ok5 := unescapeUnit(f[7])
+	id, ok5 := unitname.Unescape(f[7])
 	owner, err := ParseAuthID(f[8])
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || err != nil {
 		return UPID{}, false
@@ -60,7 +62,7 @@ func parseUPID(s string) (UPID, bool) {
 // String returns the text form, with upper-case hex.
 func (u UPID) String() string {
 	return fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%08X:%s:%s:%s:",
-		u.Node, u.PID, u.ProcessStart, u.TaskID, u.Start, u.WorkerType, escapeUnit(u.WorkerID), u.AuthID)
+		u.Node, u.PID, u.ProcessStart, u.TaskID, u.Start, u.WorkerType, unitname.Escape(u.WorkerID), u.AuthID)
 }
 
 // Validate reports what is wrong with a UPID put together by hand: nil means that
@@ -94,43 +96,3 @@ func isNodeName(s string) bool {
 }
 
 func isAlphanumeric(c byte) bool { return isIDByte(c, true) && c != '_' }
-
-// escapeUnit is the escaping of systemd unit names without its exception for
-// colons, which separate the fields of a UPID.
-func escapeUnit(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '/':
-			b.WriteByte('-')
-		case isAlphanumeric(c) || c == '_' || c == '.' && i > 0:
-			b.WriteByte(c)
-		default:
-			fmt.Fprintf(&b, `\x%02x`, c)
-		}
-	}
-	return b.String()
-}
-
-func unescapeUnit(s string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; c {
-		case '-':
-			b.WriteByte('/')
-		case '\\':
-			if len(s) < i+4 || s[i+1] != 'x' {
-				return "", false
-			}
-			n, err := strconv.ParseUint(s[i+2:i+4], 16, 8)
-			if err != nil {
-				return "", false
-			}
-			b.WriteByte(byte(n))
-			i += 3
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String(), true
-}

@@ -103,7 +103,7 @@ func (c *checker) status(e entry) {
 	text, err := readBounded(e.dir, e.name, maxStatusSize)
 	if err != nil && trouble(err) {
 		c.unchecked(e.path(), err)
-	} else if err != nil || json.Unmarshal(text, &gcStatus{}) != nil {
+	} else if err != nil || json.Unmarshal(text, &CollectionFigures{}) != nil {
 		c.found(FindingStatus, e.path(), "is not what a collection leaves", nil)
 	}
 }

@@ -163,19 +163,12 @@ func (c *checker) indexes(ctx context.Context, s snapshotFindings, manifest *bac
 
 // checkIndex reads the header of an index. Whether its entries fit it is for a verification to see.
 func checkIndex(e entry, listed *backupinfo.File) error {
-	f, err := beneath.OpenRegular(e.dir, e.name)
+	x, closer, err := openIndexAt(e.dir, e.name, indexKindOf(e.name))
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	stat, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	x, err := index.Open(f, stat.Size(), indexKindOf(e.name))
+	defer closer.Close()
 	switch {
-	case err != nil:
-		return err
 	case listed == nil:
 	case x.Size() != listed.Size:
 		return fmt.Errorf("describes %s, the manifest says %d", bytesText(x.Size()), listed.Size)

@@ -14,25 +14,27 @@ const statusName = ".gc-status"
 // maxStatusSize bounds what is read of it; real ones have 300 bytes.
 const maxStatusSize = 64 << 10
 
-// gcStatus is the content of .gc-status, with the keys and in the order of the original,
-// which leaves no white space between them.
-type gcStatus struct {
-	UPID           string `json:"upid"`
-	IndexFiles     int    `json:"index-file-count"`
-	IndexDataBytes uint64 `json:"index-data-bytes"`
-	DiskBytes      uint64 `json:"disk-bytes"`
-	DiskChunks     int    `json:"disk-chunks"`
-	RemovedBytes   uint64 `json:"removed-bytes"`
-	RemovedChunks  int    `json:"removed-chunks"`
-	PendingBytes   uint64 `json:"pending-bytes"`
-	PendingChunks  int    `json:"pending-chunks"`
-	RemovedBad     int    `json:"removed-bad"`
-	StillBad       int    `json:"still-bad"`
+// CollectionFigures are those of a collection that came to its end. What they
+// count is told at [CollectReport]. As JSON they are the content of .gc-status, with the keys and in the order of
+// the original, which leaves no white space between them.
+type CollectionFigures struct {
+	UPID          string `json:"upid"`
+	IndexFiles    int    `json:"index-file-count"`
+	IndexBytes    uint64 `json:"index-data-bytes"`
+	DiskBytes     uint64 `json:"disk-bytes"`
+	DiskChunks    int    `json:"disk-chunks"`
+	RemovedBytes  uint64 `json:"removed-bytes"`
+	RemovedChunks int    `json:"removed-chunks"`
+	PendingBytes  uint64 `json:"pending-bytes"`
+	PendingChunks int    `json:"pending-chunks"`
+	RemovedBad    int    `json:"removed-bad"`
+	StillBad      int    `json:"still-bad"`
 }
 
-func statusOf(r CollectReport) gcStatus {
-	return gcStatus{
-		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexDataBytes: r.IndexBytes,
+// Figures are those that .gc-status keeps.
+func (r CollectReport) Figures() CollectionFigures {
+	return CollectionFigures{
+		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexBytes: r.IndexBytes,
 		DiskBytes: r.DiskBytes, DiskChunks: r.DiskChunks,
 		RemovedBytes: r.RemovedBytes, RemovedChunks: r.RemovedChunks,
 		PendingBytes: r.PendingBytes, PendingChunks: r.PendingChunks,
@@ -77,7 +79,7 @@ func (c *collection) putStatus(text []byte) error {
 // writeStatus leaves the figures of a collection that came to its end. They are
 // for people: that they could not be written undoes nothing, and is a notice.
 func (c *collection) writeStatus() {
-	text, err := json.Marshal(statusOf(c.report))
+	text, err := json.Marshal(c.report.Figures())
 	if err == nil {
 		err = c.putStatus(text)
 	}

@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -91,19 +93,11 @@ func (w *SnapshotWriter) rememberBase(ctx context.Context, name backupinfo.Archi
 	if !there || !w.crypt.sameNames(entry.CryptMode) {
 		return nil
 	}
-	f, err := beneath.OpenRegular(w.base.guard.File(), name.File())
+	x, closer, err := openIndexAt(w.base.guard.File(), name.File(), kind)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	stat, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	x, err := index.Open(f, stat.Size(), kind)
-	if err != nil {
-		return err
-	}
+	defer closer.Close()
 	if checksum, err := x.ComputeChecksum(ctx); err != nil || checksum != entry.Checksum {
 		return errors.Join(err, fmt.Errorf("its index is not the one that its manifest lists: %w", ErrCorrupt))
 	}
@@ -145,4 +139,20 @@ func newIndexID() (uuid [16]byte, created int64) {
 	uuid[6] = uuid[6]&0x0f | 0x40
 	uuid[8] = uuid[8]&0x3f | 0x80
 	return uuid, time.Now().Unix()
+}
+
+// openIndexAt opens an index in a directory. It is read through the file that is to be closed.
+func openIndexAt(dir *os.File, name string, kind index.Kind) (*index.Reader, io.Closer, error) {
+	f, err := beneath.OpenRegular(dir, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	stat, err := f.Stat()
+	if err == nil {
+		var x *index.Reader
+		if x, err = index.Open(f, stat.Size(), kind); err == nil {
+			return x, f, nil
+		}
+	}
+	return nil, nil, errors.Join(err, f.Close())
 }

@@ -70,21 +70,6 @@ type CollectionStatus struct {
 	Err error
 }
 
-// CollectionFigures are those of a collection that came to its end. What they
-// count is told at [CollectReport].
-type CollectionFigures struct {
-	UPID                 string
-	IndexFiles           int
-	IndexBytes           uint64
-	DiskChunks           int
-	DiskBytes            uint64
-	RemovedChunks        int
-	RemovedBytes         uint64
-	PendingChunks        int
-	PendingBytes         uint64
-	RemovedBad, StillBad int
-}
-
 // Status gives the figures of the store. It takes no lock and writes nothing, and
 // reads directories only: no index and, but with Chunks, none of the 65,536 directories of chunks.
 func (d *Datastore) Status(ctx context.Context, opts StatusOptions) (Status, error) {
@@ -226,15 +211,11 @@ func readFigures(root *os.File) (*CollectionFigures, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s gcStatus
-	if err := json.Unmarshal(text, &s); err != nil {
+	figures := new(CollectionFigures)
+	if err := json.Unmarshal(text, figures); err != nil {
 		return nil, err
 	}
-	return &CollectionFigures{
-		UPID: s.UPID, IndexFiles: s.IndexFiles, IndexBytes: s.IndexDataBytes, DiskChunks: s.DiskChunks, DiskBytes: s.DiskBytes,
-		RemovedChunks: s.RemovedChunks, RemovedBytes: s.RemovedBytes, PendingChunks: s.PendingChunks, PendingBytes: s.PendingBytes,
-		RemovedBad: s.RemovedBad, StillBad: s.StillBad,
-	}, nil
+	return figures, nil
 }
 
 // begunCollection finds the file in which a collection is going to leave its figures.

@@ -10,7 +10,6 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/index"
-	"github.com/pbs-like/pbs-like/internal/beneath"
 )
 
 // maxDamaged bounds how many ranges of an archive are reported one by one.
@@ -97,20 +96,12 @@ func verifyBlob(ctx context.Context, reader *SnapshotReader, name backupinfo.Arc
 
 // index verifies an index against the manifest, and its chunks.
 func (e *examiner) index(ctx context.Context, v *verification, reader *SnapshotReader, file backupinfo.File, kind index.Kind, verdict *ArchiveVerdict) error {
-	f, err := beneath.OpenRegular(reader.dir, file.Name)
+	x, closer, err := openIndexAt(reader.dir, file.Name, kind)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("it is listed and its file is missing: %w: %w", ErrCorrupt, err)
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	stat, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	x, err := index.Open(f, stat.Size(), kind)
 	if err == nil {
+		defer closer.Close()
 		err = compareIndex(ctx, x, file)
 	}
 	if err != nil {

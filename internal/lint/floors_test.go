@@ -38,13 +38,13 @@ var house = map[string]place{
 	"catalog":    {1, nil, "formats know no files"},
 	"exclude":    {1, nil, "patterns are about bytes"},
 	"export":     {1, []string{"pxar"}, "formats know no files"},
-	"backupinfo": {1, []string{"digest", "blob"}, "values, no access to files"},
+	"backupinfo": {1, []string{"digest", "blob", "internal/unitname"}, "values, no access to files"},
 
 	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
 
 	"internal/filemeta": {2, []string{"pxar"}, "what a file system knows of a file, as an archive keeps it"},
 
-	"internal/unitname": {1, nil, "names of files from any bytes"},
+	"internal/unitname": {0, nil, "names of files from any bytes"},
 
 	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop", "internal/unitname"}, "a server's locks know names, and no stores of ours"},
 

@@ -7,10 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/internal/unitname"
 )
 
 // Role is what a lock file is for.
@@ -92,7 +93,7 @@ func ParseLockName(name string) (role Role, namespace, thing string) {
 	if dir == hashedDir || path.Base(dir) == hashedDir || strings.Contains(dir, "/") {
 		return OfUnknown, "", ""
 	}
-	thing, ok := unescape(file)
+	thing, ok := unitname.Unescape(file)
 	if !ok {
 		return OfUnknown, "", ""
 	}
@@ -111,28 +112,4 @@ func parseOldName(dir string) (role Role, namespace, thing string) {
 		names, parts = append(names, parts[1]), parts[2:]
 	}
 	return OfManifest, strings.Join(names, "/"), strings.Join(parts, "/")
-}
-
-// unescape undoes escape.
-func unescape(name string) (string, bool) {
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; c {
-		case '-':
-			b.WriteByte('/')
-		case '\\':
-			if len(name) < i+4 || name[i+1] != 'x' {
-				return "", false
-			}
-			n, err := strconv.ParseUint(name[i+2:i+4], 16, 8)
-			if err != nil {
-				return "", false
-			}
-			b.WriteByte(byte(n))
-			i += 3
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String(), true
 }

@@ -3,6 +3,7 @@ package unitname
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 )
 
@@ -48,4 +49,29 @@ func File(name string) (file string, hashed bool) {
 	}
 	sum := sha256.Sum256([]byte(name))
 	return file[:kept] + "..." + file[len(file)-kept:] + "-" + hex.EncodeToString(sum[:]), true
+}
+
+// Unescape undoes [Escape]; ok is false for what is no escaped name. It takes more than Escape gives: bytes that
+// needed no escaping too.
+func Unescape(escaped string) (name string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(escaped); i++ {
+		switch c := escaped[i]; c {
+		case '-':
+			b.WriteByte('/')
+		case '\\':
+			if len(escaped) < i+4 || escaped[i+1] != 'x' {
+				return "", false
+			}
+			n, err := strconv.ParseUint(escaped[i+2:i+4], 16, 8)
+			if err != nil {
+				return "", false
+			}
+			b.WriteByte(byte(n))
+			i += 3
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), true
 }

@@ -16,6 +16,9 @@ func TestNamesAreEscapedAsSystemdDoes(t *testing.T) {
 		if got := unitname.Escape(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
+		if back, ok := unitname.Unescape(want); !ok || back != name {
+			t.Errorf("%q: back as %q, %v", want, back, ok)
+		}
 	}
 }
 
@@ -47,4 +50,13 @@ func FuzzEscapingLosesNothing(f *testing.F) {
 			t.Errorf("%q is no file's name", x)
 		}
 	})
+}
+
+func TestWhatIsNoEscapedNameIsToldApart(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{`\`, `a\x2`, `a\y20`, `\xzz`, `\x+1`} {
+		if got, ok := unitname.Unescape(name); ok {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
 }

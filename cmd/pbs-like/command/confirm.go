@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/pbs-like/pbs-like/datastore"
 )
 
 // errDeclined means that the user said no.
@@ -31,6 +33,18 @@ func (p *program) newQuestionOf(c *cli.Context, done string) (question, error) {
 		return q, usageErrorf("nothing is %s without being asked for, and there is no terminal to ask on: use --%s", done, flagYes)
 	}
 	return q, nil
+}
+
+// prepare is how a command begins that asks before it changes something: done is what then is done, "removed" or the like.
+func (p *program) prepare(c *cli.Context, done string) (format outputFormat, q question, ds *datastore.Datastore, err error) {
+	if format, err = outputFormatOf(c); err != nil {
+		return format, q, nil, err
+	}
+	if q, err = p.newQuestionOf(c, done); err != nil {
+		return format, q, nil, err
+	}
+	ds, err = p.open(c)
+	return format, q, ds, err
 }
 
 func (p *program) isInteractive() bool { return isTerminal(p.streams.In) && isTerminal(p.streams.Err) }

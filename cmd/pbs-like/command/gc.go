@@ -51,19 +51,11 @@ const (
 )
 
 func (p *program) gc(c *cli.Context) error {
-	format, err := outputFormatOf(c)
-	if err != nil {
-		return err
-	}
 	opts, err := collectOptions(c)
 	if err != nil {
 		return err
 	}
-	question, err := p.newQuestion(c)
-	if err != nil {
-		return err
-	}
-	ds, err := p.open(c)
+	format, question, ds, err := p.prepare(c, "removed")
 	if err != nil {
 		return err
 	}

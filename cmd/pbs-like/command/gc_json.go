@@ -4,17 +4,8 @@ import "github.com/pbs-like/pbs-like/datastore"
 
 // collectionJSON has the keys of the original's status, and some more.
 type collectionJSON struct {
-	UPID             string             `json:"upid"`
-	IndexFiles       int                `json:"index-file-count"`
-	IndexBytes       uint64             `json:"index-data-bytes"`
-	DiskBytes        uint64             `json:"disk-bytes"`
-	DiskChunks       int                `json:"disk-chunks"`
-	RemovedBytes     uint64             `json:"removed-bytes"`
-	RemovedChunks    int                `json:"removed-chunks"`
-	PendingBytes     uint64             `json:"pending-bytes"`
-	PendingChunks    int                `json:"pending-chunks"`
-	RemovedBad       int                `json:"removed-bad"`
-	StillBad         int                `json:"still-bad"`
+	datastore.CollectionFigures
+
 	Blocked          []string           `json:"blocked"`
 	BlockedBy        []blockerJSON      `json:"blocked-by"`      // the same, with what can be done
 	Damaged          []damagedIndexJSON `json:"damaged-indexes"` // the first ones
@@ -45,9 +36,7 @@ type damagedIndexJSON struct {
 
 func newCollectionJSON(r datastore.CollectReport) collectionJSON {
 	out := collectionJSON{
-		UPID: r.UPID.String(), IndexFiles: r.IndexFiles, IndexBytes: r.IndexBytes, DiskBytes: r.DiskBytes, DiskChunks: r.DiskChunks,
-		RemovedBytes: r.RemovedBytes, RemovedChunks: r.RemovedChunks, PendingBytes: r.PendingBytes, PendingChunks: r.PendingChunks,
-		RemovedBad: r.RemovedBad, StillBad: r.StillBad, Empty: r.Empty, Missing: r.Missing,
+		CollectionFigures: r.Figures(), Empty: r.Empty, Missing: r.Missing,
 		RemovedLeftovers: r.RemovedLeftovers, RemovedTemp: r.RemovedTemp,
 		Damaged: []damagedIndexJSON{}, DamagedIndexes: r.DamagedIndexes,
 		Blocked: []string{}, BlockedBy: []blockerJSON{}, Unexpected: append([]string{}, r.Unexpected...),

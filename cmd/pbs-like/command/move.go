@@ -107,15 +107,7 @@ type relocation struct {
 
 // move is what the moving commands have in common: find out whether it can be done, ask, do it, and say what was done.
 func (p *program) move(c *cli.Context, r relocation) error {
-	format, err := outputFormatOf(c)
-	if err != nil {
-		return err
-	}
-	question, err := p.newQuestionOf(c, "moved")
-	if err != nil {
-		return err
-	}
-	ds, err := p.open(c)
+	format, question, ds, err := p.prepare(c, "moved")
 	if err != nil {
 		return err
 	}

@@ -20,15 +20,9 @@ func (p *program) removeNamespaceCommand() *cli.Command {
 			"where one snapshot is in use or protected, it is refused and names what stands in the way. With\n" +
 			"--keep-protected the others go and the protected ones stay, with their groups and namespaces; the exit\n" +
 			"code is then 3. The data stays in the store until a garbage collection.\n\n" + unfinishedRule,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{DisableDefaultText: true, Name: flagDeleteGroups, Usage: "remove the groups in it and below it too"},
-			dryRunFlag(),
-			yesFlag(),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-protected", Usage: "keep the protected snapshots and remove the others"},
-			forceFlag("protected snapshots stay"),
-			lockWaitFlag(),
-			formatFlag(),
-		},
+		}, removeWholeFlags()...),
 		Action: withArgs(args, p.removeNamespace),
 	}
 }

@@ -21,18 +21,22 @@ type removal struct {
 	describe func(plan datastore.RemovalReport) string
 }
 
+// removeWholeFlags are those of the commands that remove several snapshots at once.
+func removeWholeFlags() []cli.Flag {
+	return []cli.Flag{
+		dryRunFlag(),
+		yesFlag(),
+		&cli.BoolFlag{DisableDefaultText: true, Name: "keep-protected", Usage: "keep the protected snapshots and remove the others"},
+		forceFlag("protected snapshots stay"),
+		lockWaitFlag(),
+		formatFlag(),
+	}
+}
+
 // remove is what the removing commands have in common: find out what would go,
 // ask, do it, and say what went and what stayed.
 func (p *program) remove(c *cli.Context, remove removal) error {
-	format, err := outputFormatOf(c)
-	if err != nil {
-		return err
-	}
-	question, err := p.newQuestion(c)
-	if err != nil {
-		return err
-	}
-	ds, err := p.open(c)
+	format, question, ds, err := p.prepare(c, "removed")
 	if err != nil {
 		return err
 	}

@@ -17,15 +17,7 @@ func (p *program) removeGroupCommand(name string) *cli.Command {
 		Description: "Removes all or nothing: where one snapshot is in use or protected, it is refused and names what stands\n" +
 			"in the way. With --keep-protected the others go and the protected ones stay, with the group; the exit\n" +
 			"code is then 3. The data stays in the store until a garbage collection.\n\n" + unfinishedRule,
-		Flags: []cli.Flag{
-			namespaceFlag("the `NAMESPACE` of the group"),
-			dryRunFlag(),
-			yesFlag(),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "keep-protected", Usage: "keep the protected snapshots and remove the others"},
-			forceFlag("protected snapshots stay"),
-			lockWaitFlag(),
-			formatFlag(),
-		},
+		Flags:  append([]cli.Flag{namespaceFlag("the `NAMESPACE` of the group")}, removeWholeFlags()...),
 		Action: withArgs(args, p.removeGroup),
 	}
 }

@@ -140,23 +140,23 @@ func collectionText(c datastore.CollectionStatus) string {
 }
 
 type statusJSON struct {
-	Avail          uint64         `json:"avail"`
-	Chunks         *int           `json:"chunks,omitempty"`
-	FileSystem     string         `json:"file-system"`
-	Collection     gcStateJSON    `json:"gc"`
-	GCStatus       *gcFiguresJSON `json:"gc-status,omitempty"`
-	Groups         int            `json:"groups"`
-	Inodes         uint64         `json:"inodes"`
-	InodesFree     uint64         `json:"inodes-free"`
-	LocksReachAll  bool           `json:"locks-reach-all"`
-	Namespaces     int            `json:"namespaces"`
-	NewestSnapshot int64          `json:"newest-snapshot,omitempty"`
-	Path           string         `json:"path"`
-	Snapshots      int            `json:"snapshots"`
-	Total          uint64         `json:"total"`
-	Unfinished     int            `json:"unfinished-snapshots"`
-	Unread         int            `json:"unreadable"`
-	Used           uint64         `json:"used"`
+	Avail          uint64                       `json:"avail"`
+	Chunks         *int                         `json:"chunks,omitempty"`
+	FileSystem     string                       `json:"file-system"`
+	Collection     gcStateJSON                  `json:"gc"`
+	GCStatus       *datastore.CollectionFigures `json:"gc-status,omitempty"`
+	Groups         int                          `json:"groups"`
+	Inodes         uint64                       `json:"inodes"`
+	InodesFree     uint64                       `json:"inodes-free"`
+	LocksReachAll  bool                         `json:"locks-reach-all"`
+	Namespaces     int                          `json:"namespaces"`
+	NewestSnapshot int64                        `json:"newest-snapshot,omitempty"`
+	Path           string                       `json:"path"`
+	Snapshots      int                          `json:"snapshots"`
+	Total          uint64                       `json:"total"`
+	Unfinished     int                          `json:"unfinished-snapshots"`
+	Unread         int                          `json:"unreadable"`
+	Used           uint64                       `json:"used"`
 }
 
 type gcStateJSON struct {
@@ -165,27 +165,12 @@ type gcStateJSON struct {
 	Error string `json:"error,omitempty"`
 }
 
-// gcFiguresJSON has the keys of the original's status.
-type gcFiguresJSON struct {
-	UPID          string `json:"upid"`
-	IndexFiles    int    `json:"index-file-count"`
-	IndexBytes    uint64 `json:"index-data-bytes"`
-	DiskBytes     uint64 `json:"disk-bytes"`
-	DiskChunks    int    `json:"disk-chunks"`
-	RemovedBytes  uint64 `json:"removed-bytes"`
-	RemovedChunks int    `json:"removed-chunks"`
-	PendingBytes  uint64 `json:"pending-bytes"`
-	PendingChunks int    `json:"pending-chunks"`
-	RemovedBad    int    `json:"removed-bad"`
-	StillBad      int    `json:"still-bad"`
-}
-
 func newStatusJSON(path string, s datastore.Status) statusJSON {
 	out := statusJSON{
 		Avail: s.Available, FileSystem: s.FileSystem.Name, Groups: s.Groups, Inodes: s.Inodes, InodesFree: s.InodesFree,
 		LocksReachAll: s.FileSystem.Local, Namespaces: s.Namespaces, NewestSnapshot: int64(s.Newest), Path: path,
 		Snapshots: s.Snapshots, Total: s.Total, Unfinished: s.Unfinished, Unread: len(s.Unread), Used: s.Used,
-		Collection: gcStateJSON{State: string(s.Collection.State)},
+		Collection: gcStateJSON{State: string(s.Collection.State)}, GCStatus: s.Collection.Figures,
 	}
 	if s.Chunks >= 0 {
 		out.Chunks = &s.Chunks
@@ -195,12 +180,6 @@ func newStatusJSON(path string, s datastore.Status) statusJSON {
 	}
 	if s.Collection.Err != nil {
 		out.Collection.Error = s.Collection.Err.Error()
-	}
-	if f := s.Collection.Figures; f != nil {
-		out.GCStatus = &gcFiguresJSON{
-			f.UPID, f.IndexFiles, f.IndexBytes, f.DiskBytes, f.DiskChunks, f.RemovedBytes, f.RemovedChunks,
-			f.PendingBytes, f.PendingChunks, f.RemovedBad, f.StillBad,
-		}
 	}
 	return out
 }
