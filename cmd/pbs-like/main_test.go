@@ -47,6 +47,7 @@ func scriptEnvironment(env *testscript.Env) error {
 	}
 	env.Setenv("PBS_LIKE_RUNTIME_DIR", filepath.Join(env.WorkDir, "runtime"))
 	env.Setenv("PBS_LIKE_STATE_DIR", filepath.Join(env.WorkDir, "state"))
+	env.Setenv("PBS_LIKE_CACHE_DIR", filepath.Join(env.WorkDir, "cache"))
 	fast, err := fastDir()
 	if err != nil {
 		return err

@@ -58,8 +58,10 @@ var house = map[string]place{
 		"flock", "internal/activity", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore", "storelock", "storelock/dirstore",
 	}, values...), "composes everything below"},
 
+	"treefind": {3, []string{"datastore", "backupinfo", "catalog", "exclude", "keys", "pxar", "internal/beneath", "internal/fsop"}, "looks through a store's snapshots, changes none"},
+
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
+		"datastore", "treefind", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
@@ -149,6 +151,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true,
+		"treefind datastore": true,
 	}
 	for path, p := range house {
 		for _, below := range p.imports {

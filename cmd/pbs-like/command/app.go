@@ -108,6 +108,7 @@ func (p *program) commands() []*cli.Command {
 		p.lsCommand(),
 		p.catCommand(),
 		p.exportCommand(),
+		p.findCommand(),
 		p.removeSnapshotCommand("remove-snapshot", "forget"),
 		p.removeGroupCommand("remove-group"),
 		p.pruneCommand(),

@@ -162,6 +162,10 @@ func (c *completer) flagValue(ctx context.Context, flag, prefix, word string) co
 		answer.words = append(answer.words, "auto", "none")
 	case "backup-id":
 		answer.words = c.ids(ctx)
+	case "group":
+		answer.words = c.groups(ctx)
+	case "snapshot":
+		answer = c.snapshots(ctx, word)
 	default:
 		answer.words = flagChoices(flag)
 	}
@@ -184,6 +188,8 @@ func flagChoices(flag string) []string {
 		return []string{"local", "UTC"}
 	case "backup-type":
 		return []string{"ct", "host", "vm"}
+	case "type":
+		return []string{"f", "d", "l"}
 	case flagLockWait:
 		return []string{"30s", "10m", "2h"}
 	}

@@ -26,12 +26,15 @@ func namespaceName(ns backupinfo.Namespace) string {
 }
 
 // groupArg reads an argument as a group.
-func groupArg(c *cli.Context, i int) (backupinfo.Group, error) {
+func groupArg(c *cli.Context, i int) (backupinfo.Group, error) { return groupText(c, c.Args().Get(i)) }
+
+// groupText reads a text as a group, in the namespace --ns.
+func groupText(c *cli.Context, text string) (backupinfo.Group, error) {
 	ns, err := namespaceOf(c)
 	if err != nil {
 		return backupinfo.Group{}, err
 	}
-	text := trimSlash(c.Args().Get(i))
+	text = trimSlash(text)
 	g, err := backupinfo.ParseGroup(ns, text)
 	if s, notGroup := backupinfo.ParseSnapshot(ns, text); err != nil && notGroup == nil {
 		return g, usageErrorf("%q is a snapshot, and a group is wanted here, such as %q", text, s.Group.String())
@@ -41,11 +44,16 @@ func groupArg(c *cli.Context, i int) (backupinfo.Group, error) {
 
 // snapshotArg reads an argument as a snapshot.
 func snapshotArg(c *cli.Context, i int) (backupinfo.Snapshot, error) {
+	return snapshotText(c, c.Args().Get(i))
+}
+
+// snapshotText reads a text as a snapshot, in the namespace --ns.
+func snapshotText(c *cli.Context, text string) (backupinfo.Snapshot, error) {
 	ns, err := namespaceOf(c)
 	if err != nil {
 		return backupinfo.Snapshot{}, err
 	}
-	text := trimSlash(c.Args().Get(i))
+	text = trimSlash(text)
 	s, err := backupinfo.ParseSnapshot(ns, text)
 	if _, notSnapshot := backupinfo.ParseGroup(ns, text); err != nil && notSnapshot == nil {
 		return s, usageErrorf("%q is a group, and a snapshot is wanted here, such as \"%s/2026-01-15T03:00:00Z\"; \"snapshots %s\" lists them", text, text, text)
