@@ -40,6 +40,8 @@ var house = map[string]place{
 	"export":     {1, []string{"pxar"}, "formats know no files"},
 	"backupinfo": {1, []string{"digest", "blob", "internal/unitname"}, "values, no access to files"},
 
+	"archiver": {3, []string{"internal/filemeta", "exclude", "pxar"}, "walks a directory; knows no store, only what takes the tree"},
+
 	"chunkstore": {2, []string{"digest", "blob", "keys", "flock", "internal/beneath", "internal/fsop"}, "one resource, owns .chunks and .lock"},
 
 	"internal/filemeta": {2, []string{"pxar"}, "what a file system knows of a file, as an archive keeps it"},
