@@ -71,6 +71,13 @@ func (t *tally) add(p piece) {
 	t.events.progress(t.progress)
 }
 
+// file counts a file of a directory tree. It is told with the next chunk: there may be millions.
+func (t *tally) file() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.progress.Files++
+}
+
 func (t *tally) finish() ArchiveStats {
 	t.mu.Lock()
 	defer t.mu.Unlock()

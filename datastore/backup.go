@@ -68,6 +68,8 @@ type SnapshotWriter struct {
 	manifest *backupinfo.Manifest
 	crew     *crew
 	upload   uploadStats
+	tree     *TreeWriter    // the directory tree that is being written, if there is one
+	catalog  *catalogStream // of the legacy trees, nil if there are none
 
 	mu   sync.Mutex
 	done bool

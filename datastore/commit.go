@@ -46,6 +46,12 @@ func (w *SnapshotWriter) commit(ctx context.Context) error {
 	if err := errors.Join(ctx.Err(), w.failed); err != nil {
 		return err
 	}
+	if w.tree != nil {
+		return errTreeOpen
+	}
+	if err := w.finishCatalog(ctx); err != nil {
+		return err
+	}
 	if len(w.manifest.Files()) == 0 {
 		return fmt.Errorf("snapshot %q would have no archive", w.snapshot.Dir())
 	}
@@ -187,6 +193,12 @@ func (w *SnapshotWriter) Close() error {
 
 // abort removes what was made, and only then releases the locks.
 func (w *SnapshotWriter) abort(ctx context.Context) error {
+	if w.tree != nil {
+		_ = w.tree.giveUp(errDone)
+	}
+	if w.catalog != nil {
+		_ = w.catalog.stream.giveUp(errDone)
+	}
 	return errors.Join(w.undo(context.WithoutCancel(ctx)), w.release())
 }
 

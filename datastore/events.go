@@ -24,6 +24,8 @@ type Progress struct {
 	Items       bool
 	// Reused is how many of the bytes done were in the store already.
 	Reused uint64
+	// Files is how many files of a directory tree are done.
+	Files uint64
 }
 
 // Notice is something worth knowing that did not stop the operation.

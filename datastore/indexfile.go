@@ -35,18 +35,23 @@ func (w *SnapshotWriter) admit(ctx context.Context, name backupinfo.ArchiveName,
 	if w.failed != nil {
 		return fmt.Errorf("an archive of this snapshot has failed: %w", w.failed)
 	}
+	if w.tree != nil {
+		return errTreeOpen
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if name.Kind() != kind {
 		return fmt.Errorf("archive %q is a %s, not a %s", name.Display(), name.Kind(), kind)
 	}
-	if _, there := w.manifest.File(name.File()); there || name.IsManifest() || name.File() == KeyCopyName && w.keyCopy != nil {
+	if _, there := w.manifest.File(name.File()); there || name.IsManifest() || name.File() == KeyCopyName && w.keyCopy != nil ||
+		name.File() == catalogName && w.catalog != nil {
 		return fmt.Errorf("archive %q %w in this snapshot", name.Display(), ErrExists)
 	}
 	if w.crew == nil {
 		w.crew = newCrew(w.chunks, w.crypt)
 	}
+	w.crew.known.forget()
 	return nil
 }
 
@@ -82,10 +87,9 @@ func indexKind(kind backupinfo.ArchiveKind) index.Kind {
 	return index.Dynamic
 }
 
-// rememberBase makes the chunks of the base's archive of the same name known.
+// rememberBase makes the chunks of the base's archive of the same name known, too.
 // Those of one that is encrypted, where this one is not, have other digests, and are of no use.
 func (w *SnapshotWriter) rememberBase(ctx context.Context, name backupinfo.ArchiveName, kind index.Kind) error {
-	w.crew.known.forget()
 	if w.base == nil {
 		return nil
 	}

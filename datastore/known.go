@@ -33,9 +33,9 @@ type known struct {
 
 func short(d digest.Digest) uint64 { return binary.BigEndian.Uint64(d[:]) }
 
-// remember takes over the chunks of an index of the base.
+// remember takes over the chunks of an index of the base, before anybody asks for one.
 func (k *known) remember(ctx context.Context, x *index.Reader) error {
-	k.base = slices.Grow(k.base[:0], min(x.Count(), maxKnown))
+	k.base = slices.Grow(k.base, min(x.Count(), maxKnown-len(k.base)))
 	for d, err := range x.Digests(ctx) {
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func (k *known) remember(ctx context.Context, x *index.Reader) error {
 	return nil
 }
 
-// forget drops the chunks of the base, which belong to one archive.
+// forget drops the chunks of the base, which belong to the archive that is being written.
 func (k *known) forget() { k.base = k.base[:0] }
 
 func (k *known) has(d digest.Digest) bool {

@@ -2,10 +2,9 @@ package datastore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/index"
@@ -14,8 +13,6 @@ import (
 const (
 	// streamChunkSize is the average chunk size of a dynamic index, the one that the original's client uses.
 	streamChunkSize = 4 << 20
-	// maxStreamChunk is the largest chunk that is cut then.
-	maxStreamChunk = 4 * streamChunkSize
 	// streamWorkers keep up with one goroutine that cuts. The chunks in their hands are large.
 	streamWorkers = 2
 	// readSize is how much is read of a stream at a time: little enough to stay in the cache until it is hashed.
@@ -35,81 +32,122 @@ func (w *SnapshotWriter) AddStream(ctx context.Context, name backupinfo.ArchiveN
 		return ArchiveStats{}, err
 	}
 	defer func() { w.failed = err }()
-	entry, err := w.newIndex(ctx, name, backupinfo.DynamicIndex, 0)
+	s, err := w.newStream(ctx, name, 0, streamChunkSize)
 	if err != nil {
 		return ArchiveStats{}, err
 	}
-	defer entry.discard()
-	dynamic := index.NewDynamicWriter(entry.entries)
-	line := newOrdered(func(p piece) error {
-		entry.tally.add(p)
-		return dynamic.Add(dynamic.Size()+uint64(p.size), p.digest)
-	})
-	if err := w.storeStream(ctx, source, line); err != nil {
-		return ArchiveStats{}, fmt.Errorf("archive %q: %w", name.Display(), err)
+	feed := newAside(source.Read)
+	defer feed.Close()
+	if err := s.fill(feed.with(s.streamCutter.ctx)); err != nil {
+		return ArchiveStats{}, fmt.Errorf("archive %q: %w", name.Display(), s.giveUp(err))
 	}
-	stats = entry.tally.finish()
-	uuid, created := newIndexID()
-	header, checksum, err := dynamic.Finish(uuid, created)
-	if err != nil {
-		return ArchiveStats{}, err
+	if stats, err = s.finish(); err != nil {
+		err = fmt.Errorf("archive %q: %w", name.Display(), err)
 	}
-	return stats, w.finishIndex(entry, header, checksum, stats)
+	return stats, err
 }
 
-// cut is a chunk that was cut off the stream, in a buffer of the ring.
+// stream is a dynamic index on its way: what is written is cut into chunks, which
+// are stored. It is written to by one goroutine, and has to be finished or given up.
+type stream struct {
+	*streamCutter
+	writer  *SnapshotWriter
+	entry   *indexFile
+	dynamic *index.DynamicWriter
+	ended   bool // nothing works for it any more
+}
+
+// chunkSink takes the chunks of a stream.
+type chunkSink interface {
+	// send takes a chunk to be stored, and gives an empty buffer for the next one. The
+	// chunk may still be read until it is written to by the caller.
+	send(c cut) ([]byte, error)
+	// put takes a chunk that is in the store already.
+	put(number int, p piece) error
+	// end waits until everything is stored, or gives the reason why that can't be.
+	end() error
+}
+
+// cut is a chunk that was cut off the stream, in a buffer of the sink.
 type cut struct {
 	number int
 	data   []byte
 }
 
-// storeStream cuts the stream on one goroutine and stores the chunks on the others.
-func (w *SnapshotWriter) storeStream(ctx context.Context, source io.Reader, line *ordered) error {
-	group, ctx := errgroup.WithContext(ctx)
-	defer line.wakeOn(ctx)()
-	feed := newAside(source.Read)
-	defer feed.Close()
-	cuts := make(chan cut)
-	free := w.crew.ring()
-	cutter, err := newStreamCutter(free, cuts)
+// newStream begins a stream, of an archive that the crew stores side by side.
+// Total is its size in bytes, if that is known, and average that of its chunks.
+func (w *SnapshotWriter) newStream(ctx context.Context, name backupinfo.ArchiveName, total uint64, average int) (*stream, error) {
+	s, err := w.openStream(ctx, name, total)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	group.Go(func() error {
-		defer close(cuts)
-		return cutter.run(ctx, feed.with(ctx))
-	})
-	for _, worker := range w.crew.workers[:streamWorkers] {
-		group.Go(func() error {
-			for c := range cuts {
-				stored, err := worker.store(ctx, c.data)
-				if err != nil {
-					return err
-				}
-				free <- c.data[:0]
-				if err := line.put(ctx, c.number, stored); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return group.Wait()
+	return s, s.startSideBySide(ctx, average)
 }
 
-// ring gives the buffers for the chunks of a stream: one that is filled and one
-// for each worker that stores them. Each has room for the largest chunk; memory is only used as
-// far as it is written to.
-func (c *crew) ring() chan []byte {
-	if c.buffers == nil {
-		c.buffers = make([][]byte, streamWorkers+1)
-		for i := range c.buffers {
-			c.buffers[i] = make([]byte, 0, maxStreamChunk)
+// openStream begins the index of a stream. No chunk is stored before one of the start functions is called.
+func (w *SnapshotWriter) openStream(ctx context.Context, name backupinfo.ArchiveName, total uint64) (*stream, error) {
+	entry, err := w.newIndex(ctx, name, backupinfo.DynamicIndex, total)
+	if err != nil {
+		return nil, err
+	}
+	return &stream{writer: w, entry: entry, dynamic: index.NewDynamicWriter(entry.entries)}, nil
+}
+
+// startSideBySide lets the first workers of the crew store the chunks.
+func (s *stream) startSideBySide(ctx context.Context, average int) error {
+	side := s.writer.crew.sideBySide(ctx, s.add)
+	return s.start(side.ctx, side, <-side.free, average)
+}
+
+// startInPlace lets who writes store the chunks.
+func (s *stream) startInPlace(ctx context.Context, average int) error {
+	return s.start(ctx, &inPlace{ctx: ctx, worker: s.writer.crew.workers[streamWorkers], add: s.add}, make([]byte, 0, 4*average), average)
+}
+
+func (s *stream) start(ctx context.Context, sink chunkSink, buffer []byte, average int) (err error) {
+	if s.streamCutter, err = newStreamCutter(ctx, sink, buffer, average); err != nil {
+		return s.giveUp(err)
+	}
+	return nil
+}
+
+// add takes the pieces in order.
+func (s *stream) add(p piece) error {
+	s.entry.tally.add(p)
+	return s.dynamic.Add(s.dynamic.Size()+uint64(p.size), p.digest)
+}
+
+// finish stores the rest and gives the index its name.
+func (s *stream) finish() (stats ArchiveStats, err error) {
+	if err := errors.Join(s.cutHere(), s.ctx.Err()); err != nil {
+		return ArchiveStats{}, s.giveUp(err)
+	}
+	s.ended = true
+	defer s.entry.discard()
+	if err := s.sink.end(); err != nil {
+		return ArchiveStats{}, err
+	}
+	stats = s.entry.tally.finish()
+	uuid, created := newIndexID()
+	header, checksum, err := s.dynamic.Finish(uuid, created)
+	if err != nil {
+		return ArchiveStats{}, err
+	}
+	return stats, s.writer.finishIndex(s.entry, header, checksum, stats)
+}
+
+// giveUp ends what works for the stream and removes the index, where that was not done. Of the errors it
+// gives the first cause: a chunk that could not be stored makes writing fail, too.
+func (s *stream) giveUp(err error) error {
+	if s.ended {
+		return err
+	}
+	s.ended = true
+	defer s.entry.discard()
+	if s.streamCutter != nil {
+		if cause := s.sink.end(); cause != nil && !errors.Is(cause, context.Canceled) {
+			err = cause
 		}
 	}
-	free := make(chan []byte, len(c.buffers))
-	for _, buffer := range c.buffers {
-		free <- buffer
-	}
-	return free
+	return err
 }

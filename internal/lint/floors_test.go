@@ -21,7 +21,7 @@ type place struct {
 const testOnly = -1 // imported by tests and by nothing else
 
 // values are the pure packages: bytes to values and back, no file access.
-var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog", "export", "exclude"}
+var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo", "pxar", "catalog", "export", "exclude", "reuse"}
 
 // house has an entry for each package.
 var house = map[string]place{
@@ -38,6 +38,7 @@ var house = map[string]place{
 	"catalog":    {1, nil, "formats know no files"},
 	"exclude":    {1, nil, "patterns are about bytes"},
 	"export":     {1, []string{"pxar"}, "formats know no files"},
+	"reuse":      {1, []string{"index", "pxar"}, "a decision needs an index and metadata, and no store"},
 	"backupinfo": {1, []string{"digest", "blob", "internal/unitname"}, "values, no access to files"},
 
 	"archiver": {3, []string{"internal/filemeta", "exclude", "pxar"}, "walks a directory; knows no store, only what takes the tree"},
@@ -152,7 +153,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 	beside := map[string]bool{ // arrows within a floor
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
-		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true,
+		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true, "reuse pxar": true, "reuse index": true,
 		"treefind datastore": true,
 	}
 	for path, p := range house {
