@@ -1,14 +1,13 @@
 package datastore
 
 import (
-	"bytes"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
+	"github.com/pbs-like/pbs-like/internal/procstat"
 )
 
 // The kinds of task, as the original calls them.
@@ -20,8 +19,9 @@ const (
 // newUPID names a task that begins now. It is written where the original leaves
 // the name of its own task.
 func (d *Datastore) newUPID(kind string, start time.Time) backupinfo.UPID {
+	self, _ := procstat.Self() // without /proc the name says 0
 	return backupinfo.UPID{
-		Node: nodeName(), PID: uint32(os.Getpid()), ProcessStart: processStart(),
+		Node: nodeName(), PID: uint32(os.Getpid()), ProcessStart: self.Start,
 		TaskID: uint64(start.UnixNano()) & 0xffffffff, Start: max(0, start.Unix()),
 		WorkerType: kind, WorkerID: path.Base(d.path), AuthID: backupinfo.DefaultOwner,
 	}
@@ -41,20 +41,4 @@ func nodeName() string {
 		return "localhost"
 	}
 	return name
-}
-
-// processStart is field 22 of /proc/self/stat, see proc_pid_stat(5), or 0. The
-// second field is the program's name in brackets, which may hold anything.
-func processStart() uint64 {
-	text, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		return 0
-	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	const startTime = 22 - 3
-	if len(fields) <= startTime {
-		return 0
-	}
-	ticks, _ := strconv.ParseUint(string(fields[startTime]), 10, 64)
-	return ticks
 }

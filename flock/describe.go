@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/internal/procstat"
 )
 
 // maxCommand is how many bytes of a command line are shown, before quoting.
@@ -27,16 +29,17 @@ func (p procfs) describe(o owner) Holder {
 	}
 	dir := p.root + "/" + strconv.Itoa(o.pid)
 	buf := make([]byte, maxInfo)
-	name, ticks, ok := parseStat(string(readHead(dir+"/stat", buf)))
-	h.Command = printable(readHead(dir+"/cmdline", buf), name)
+	stat, ok := procstat.Parse(readHead(dir+"/stat", buf))
+	h.Command = printable(readHead(dir+"/cmdline", buf), stat.Name)
 	if uid, found := parseUID(string(readHead(dir+"/status", buf))); found {
 		h.UID, h.User = uid, userName(uid)
 	}
-	if ok {
-		h.Ticks = ticks
+	const most = 1 << 39 // so that it fits a Duration
+	if ok = ok && stat.Start < most; ok {
+		h.Ticks = stat.Start
 	}
 	if boot, known := bootTime(); known && ok {
-		started := boot.Add(time.Duration(ticks) * (time.Second / ticksPerSecond))
+		started := boot.Add(time.Duration(stat.Start) * (time.Second / ticksPerSecond))
 		h.Since = started.Round(time.Second).UTC() // the two clocks drift by less
 	}
 	return h
@@ -68,30 +71,10 @@ func shorten(s string) (head, mark string) {
 	return s[:end], "…"
 }
 
-// parseStat reads the short name and the start time, in ticks since the machine
-// started, from /proc/PID/stat. The name is in parentheses and may contain some
-// itself, so the fields after it are counted from the last one.
-func parseStat(stat string) (name string, ticks uint64, ok bool) {
-	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return "", 0, false
-	}
-	name = stat[open+1 : end]
-	fields := strings.Fields(stat[end+1:])
-	const startTime = 22 - 3 // field 22; the first one here is field 3
-	if len(fields) <= startTime {
-		return name, 0, false
-	}
-	ticks, err := strconv.ParseUint(fields[startTime], 10, 64)
-	return name, ticks, err == nil && ticks < 1<<39 // as a Duration it fits
-}
-
-// isOver tells whether a process has ended and only waits to be noticed: it has no
-// descriptors any more, and so no locks.
+// isOver tells whether a process has ended and only waits to be noticed.
 func (p procfs) isOver(pid int, buf []byte) bool {
-	stat := string(readHead(p.root+"/"+strconv.Itoa(pid)+"/stat", buf))
-	rest := strings.TrimSpace(stat[strings.LastIndexByte(stat, ')')+1:])
-	return strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
+	stat, ok := procstat.Parse(readHead(p.root+"/"+strconv.Itoa(pid)+"/stat", buf))
+	return ok && stat.Over()
 }
 
 // parseUID reads the effective user from /proc/PID/status.

@@ -2,7 +2,6 @@ package flock
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/internal/procstat"
 )
 
 // fakeProc makes a proc file system in which there is what files say; %s in
@@ -169,28 +170,6 @@ func TestHostileProcessesAreQuoted(t *testing.T) {
 	}
 }
 
-func TestProcessStat(t *testing.T) {
-	t.Parallel()
-	rest := " S" + strings.Repeat(" 1", 18) + " 4242 9"
-	for _, c := range []struct {
-		stat, name string
-		ticks      uint64
-		ok         bool
-	}{
-		{"7 (cat)" + rest, "cat", 4242, true},
-		{"7 (a) R (b) c)" + rest, "a) R (b) c", 4242, true},
-		{"7 ()" + rest, "", 4242, true},
-		{"7 (cat) S 1 2", "cat", 0, false},
-		{"7 cat", "", 0, false},
-		{")(", "", 0, false},
-		{"", "", 0, false},
-	} {
-		if name, ticks, ok := parseStat(c.stat); name != c.name || ticks != c.ticks || ok != c.ok {
-			t.Errorf("parseStat(%q) = %q, %d, %v", c.stat, name, ticks, ok)
-		}
-	}
-}
-
 func FuzzLockLine(f *testing.F) {
 	f.Add("1: FLOCK  ADVISORY  WRITE 4711 fe:00:131 0 EOF")
 	f.Add("12: -> POSIX  ADVISORY  READ  4711 00:2f:18446744073709551615 0 0")
@@ -215,12 +194,9 @@ func FuzzLockLine(f *testing.F) {
 func FuzzProcessFiles(f *testing.F) {
 	f.Add("7 (a) b) S 1 2", "Name:\tx\nUid:\t0\t34\t0\t0\n", []byte("a\x00b\x1b\x00"))
 	f.Fuzz(func(t *testing.T, stat, status string, cmdline []byte) {
-		name, ticks, ok := parseStat(stat)
-		if ok && ticks > math.MaxInt64/(1_000_000_000/ticksPerSecond) {
-			t.Errorf("%d ticks overflow", ticks)
-		}
+		process, _ := procstat.Parse([]byte(stat))
 		parseUID(status)
-		got := printable(cmdline, name)
+		got := printable(cmdline, process.Name)
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			t.Errorf("printable(%q) = %q", cmdline, got)
 		}

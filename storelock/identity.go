@@ -5,15 +5,17 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"math"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/internal/procstat"
 )
 
 // hostSuffix keeps originals from taking our objects for their own host's: they would look
@@ -55,21 +57,11 @@ func namespace(kind string) string {
 
 // startOf is when a process began, in ticks since boot; 0 if that can't be read.
 func startOf(pid int64) int64 {
-	data, err := os.ReadFile("/proc/" + strconv.FormatInt(pid, 10) + "/stat")
-	if err != nil {
+	stat, err := procstat.Of(int(pid))
+	if err != nil || stat.Start > math.MaxInt64 {
 		return 0
 	}
-	// The name of the program may have blanks and brackets in it: count from the last one.
-	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	const startTime = 22 - 3 // the 22nd field, and what is after the name begins with the third
-	if len(fields) <= startTime {
-		return 0
-	}
-	n, err := strconv.ParseInt(fields[startTime], 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
+	return int64(stat.Start)
 }
 
 // dead says whether the owner is proven to be dead: it ran under this very

@@ -1,13 +1,14 @@
 package activity
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/pbs-like/pbs-like/internal/procstat"
 )
 
 // self is this process as /proc has it: where /proc belongs to an outer namespace,
@@ -21,23 +22,8 @@ func self() (Process, bool) {
 	if err != nil {
 		return Process{}, false
 	}
-	start, err := startOf(pid)
-	return Process{pid, start}, err == nil
-}
-
-// startOf reads field 22 of /proc/PID/stat, see proc_pid_stat(5). The second field is
-// the program's name in parentheses, which may hold anything.
-func startOf(pid int) (uint64, error) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return 0, err
-	}
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	const startTime = 22 - 3
-	if len(fields) <= startTime {
-		return 0, unix.EINVAL
-	}
-	return strconv.ParseUint(string(fields[startTime]), 10, 64)
+	stat, err := procstat.Of(pid)
+	return Process{pid, stat.Start}, err == nil
 }
 
 // isOver tells whether the process that a file is named after is gone. One that may
@@ -50,9 +36,9 @@ func isOver(name string) bool {
 	if !ok1 || !ok2 || err1 != nil || err2 != nil || pid <= 0 {
 		return false // not ours
 	}
-	now, err := startOf(pid)
+	now, err := procstat.Of(pid)
 	if err == nil {
-		return now != start
+		return now.Start != start
 	}
 	return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }

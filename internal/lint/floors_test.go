@@ -27,7 +27,7 @@ var values = []string{"digest", "blob", "chunker", "keys", "index", "backupinfo"
 var house = map[string]place{
 	"internal/beneath": {0, nil, "opens names below a directory; system calls only"},
 	"internal/fsop":    {0, []string{"internal/beneath"}, "changes a disk; knows nothing of backups"},
-	"flock":            {0, []string{"internal/beneath"}, "locks know no stores"},
+	"flock":            {0, []string{"internal/beneath", "internal/procstat"}, "locks know no stores"},
 
 	"digest":     {1, nil, "a chunk's name"},
 	"blob":       {1, []string{"digest"}, "formats know no files"},
@@ -47,18 +47,19 @@ var house = map[string]place{
 
 	"internal/filemeta": {2, []string{"pxar"}, "what a file system knows of a file, as an archive keeps it"},
 
+	"internal/procstat": {0, nil, "processes know nothing of locks"},
 	"internal/unitname": {0, nil, "names of files from any bytes"},
 
-	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop", "internal/unitname"}, "a server's locks know names, and no stores of ours"},
+	"internal/pbsrun": {2, []string{"flock", "internal/beneath", "internal/fsop", "internal/procstat", "internal/unitname"}, "a server's locks know names, and no stores of ours"},
 
-	"internal/activity": {2, []string{"internal/fsop"}, "what a process says that it does; knows no stores"},
+	"internal/activity": {2, []string{"internal/fsop", "internal/procstat"}, "what a process says that it does; knows no stores"},
 
-	"storelock":          {2, []string{"internal/fsop", "internal/unitname"}, "a lock over a store of four operations, whatever that is"},
+	"storelock":          {2, []string{"internal/fsop", "internal/procstat", "internal/unitname"}, "a lock over a store of four operations, whatever that is"},
 	"storelock/s3store":  {2, []string{"storelock"}, "one kind of store beside it"},
 	"storelock/dirstore": {2, []string{"storelock", "internal/beneath", "internal/fsop"}, "one kind of store beside it"},
 
 	"datastore": {3, append([]string{
-		"flock", "internal/activity", "internal/beneath", "internal/fsop", "internal/pbsrun", "chunkstore", "storelock", "storelock/dirstore",
+		"flock", "internal/activity", "internal/beneath", "internal/fsop", "internal/pbsrun", "internal/procstat", "chunkstore", "storelock", "storelock/dirstore",
 	}, values...), "composes everything below"},
 
 	"treefind": {3, []string{"datastore", "backupinfo", "catalog", "exclude", "keys", "pxar", "internal/beneath", "internal/fsop"}, "looks through a store's snapshots, changes none"},
@@ -151,7 +152,7 @@ func TestImportsGoDown(t *testing.T) {
 func TestTheTableItselfGoesDown(t *testing.T) {
 	t.Parallel()
 	beside := map[string]bool{ // arrows within a floor
-		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
+		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "flock internal/procstat": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true, "reuse pxar": true, "reuse index": true,
 		"treefind datastore": true,
