@@ -38,6 +38,12 @@ type Archive struct {
 	loader *chunkstore.Loader
 	number int    // of the chunk that was read last
 	chunk  []byte // and its data
+
+	// for LoadChunk
+	zeros   zeroDigests
+	spareMu sync.Mutex
+	spare   []*chunkstore.Loader
+	closed  bool
 }
 
 // OpenArchive opens an archive of the snapshot. One that is not there is
@@ -104,6 +110,9 @@ func (a *Archive) openIndex(ctx context.Context, entry backupinfo.File) error {
 		a.damage = fmt.Errorf("archive %q: its index describes %d bytes, the manifest %d: %w", a.name.Display(), a.index.Size(), entry.Size, ErrCorrupt)
 	}
 	a.loader = a.reader.chunks.NewLoader()
+	if a.encrypted {
+		a.zeros.key = a.reader.key
+	}
 	return nil
 }
 
@@ -149,6 +158,7 @@ func corruptIf(err error, classes ...error) error {
 
 // Close frees the archive. A second Close does nothing harmful.
 func (a *Archive) Close() error {
+	a.closeSpare()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var err error

@@ -60,6 +60,9 @@ func (d *Datastore) OpenSnapshot(ctx context.Context, snapshot backupinfo.Snapsh
 
 // openUnchecked opens a snapshot whatever its signature is.
 func (d *Datastore) openUnchecked(ctx context.Context, snapshot backupinfo.Snapshot, key *keys.Key) (*SnapshotReader, error) {
+	if d.lease == nil {
+		d = d.begin() // so that the reader learns of the loss of its store lock
+	}
 	r := &SnapshotReader{store: d, snapshot: snapshot, key: key}
 	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())

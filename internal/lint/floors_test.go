@@ -64,8 +64,10 @@ var house = map[string]place{
 
 	"treefind": {3, []string{"datastore", "backupinfo", "catalog", "exclude", "keys", "pxar", "internal/beneath", "internal/fsop"}, "looks through a store's snapshots, changes none"},
 
+	"mount": {3, []string{"datastore", "backupinfo", "blob", "digest", "flock", "keys", "pxar", "storelock"}, "shows what a datastore's readers give as a file system"},
+
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "treefind", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
+		"datastore", "treefind", "mount", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
@@ -86,6 +88,7 @@ var modules = map[string]func(path string) bool{
 	"github.com/minio/minio-go/v7":      only("storelock/s3store"),
 	"github.com/cespare/xxhash/v2":      only("storelock"),
 	"github.com/anishathalye/porcupine": never,
+	"github.com/hanwen/go-fuse/v2":      only("mount"), // the kernel's protocol for file systems in user space; BSD, without C
 	"golang.org/x/term":                 isCommand,
 	"github.com/urfave/cli/v2":          isCommand,
 	"github.com/rs/zerolog":             isCommand,
@@ -155,7 +158,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "flock internal/procstat": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true, "reuse pxar": true, "reuse index": true,
-		"treefind datastore": true,
+		"treefind datastore": true, "mount datastore": true,
 	}
 	for path, p := range house {
 		for _, below := range p.imports {

@@ -109,6 +109,7 @@ func (p *program) commands() []*cli.Command {
 		p.catCommand(),
 		p.exportCommand(),
 		p.findCommand(),
+		p.mountCommand(),
 		p.removeSnapshotCommand("remove-snapshot", "forget"),
 		p.removeGroupCommand("remove-group"),
 		p.pruneCommand(),

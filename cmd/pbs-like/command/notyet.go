@@ -10,7 +10,6 @@ func commandsToCome() map[string]string {
 		"login":     noServer,
 		"logout":    noServer,
 		"map":       "mapping images is not there yet",
-		"mount":     "mounting is not there yet; restore writes the whole archive",
 		"task":      noServer,
 		"unmap":     "mapping images is not there yet",
 
