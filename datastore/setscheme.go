@@ -172,7 +172,7 @@ func (c *schemeChange) newSet(ctx context.Context) *guards {
 	}
 	return &guards{
 		server:  server{notices: c.opts.Events},
-		sharing: &sharing{ctx: ctx, store: c.Datastore, root: c.root, scheme: scheme, forced: true, held: map[string]*storeGuard{}},
+		sharing: &sharing{ctx: ctx, store: c.Datastore, root: c.root, scheme: scheme, forced: true, held: map[string]*heldLease{}},
 	}
 }
 

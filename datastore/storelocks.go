@@ -53,7 +53,7 @@ type sharing struct {
 	scheme LockScheme
 	// forced: the set belongs to who changes the scheme.
 	forced bool
-	held   map[string]*storeGuard // by resource
+	held   map[string]*heldLease // by resource
 }
 
 // enterScheme finds out which locks are in force. Who reads goes on where that is not known.
@@ -80,7 +80,7 @@ func (d *Datastore) enterScheme(ctx context.Context, set *guards) error {
 	if d.lease.lost.Err() != nil {
 		return context.Cause(d.lease.lost) //nolint:contextcheck // that is what it is asked for
 	}
-	set.sharing = &sharing{ctx: ctx, store: d, root: root, scheme: scheme, held: map[string]*storeGuard{}}
+	set.sharing = &sharing{ctx: ctx, store: d, root: root, scheme: scheme, held: map[string]*heldLease{}}
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (g *guards) within() *guards {
 	part := &guards{server: g.server}
 	if g.sharing != nil {
 		own := *g.sharing
-		own.held = map[string]*storeGuard{}
+		own.held = map[string]*heldLease{}
 		part.sharing = &own
 	}
 	return part
@@ -163,7 +163,7 @@ func (g *guards) readsWithout(resource string, err error) bool {
 }
 
 // storeLock takes one store lock.
-func (d *Datastore) storeLock(ctx context.Context, root *os.File, scheme LockScheme, resource string, exclusive bool) (*storeGuard, error) {
+func (d *Datastore) storeLock(ctx context.Context, root *os.File, scheme LockScheme, resource string, exclusive bool) (*heldLease, error) {
 	dir, err := beneath.OpenDir(root, storeLockDir)
 	if err != nil {
 		return nil, fmt.Errorf("store locks are in force, and their directory can't be opened: %w", err)
@@ -171,43 +171,16 @@ func (d *Datastore) storeLock(ctx context.Context, root *os.File, scheme LockSch
 	place := dirstore.New(dir, dirstore.Options{Disk: d.opts.Disk}).Resource(resource)
 	opts := d.storeLockOptions(scheme)
 	opts.Exclusive, opts.Message = exclusive, resource
-	// Whoever waits for the lock may give up. Once it is had it outlives that, for the clean-up.
-	own, end := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, end)
-	guard, err := storelock.Acquire(own, place, opts)
-	stop()
+	// What could not be removed at once is removed in the background, in this directory.
+	opts.Idle = func() { _ = dir.Close() } // it was only used to find others
+	guard, err := storelock.Acquire(ctx, place, opts)
+	if errors.Is(err, storelock.ErrTimeout) {
+		err = &StoreLockedError{Resource: resource, Err: err}
+	}
 	if err != nil {
-		end()
-		if ctx.Err() != nil {
-			err = errors.Join(context.Cause(ctx), err)
-		}
-		if errors.Is(err, storelock.ErrTimeout) {
-			err = &StoreLockedError{Resource: resource, Err: err}
-		}
-		if errors.Is(err, storelock.ErrTimeout) || errors.Is(err, storelock.ErrNotStored) {
-			err = errors.Join(err, dir.Close())
-		} // else it is still needed, see Close
 		return nil, err
 	}
-	return &storeGuard{heldLease: d.lease.follow(guard), dir: dir, end: end}, nil
-}
-
-// storeGuard is a store lock with the directory that it works in.
-type storeGuard struct {
-	*heldLease
-	dir *os.File
-	end context.CancelFunc
-}
-
-// Close gives the lock back, and then the directory. Where that failed, the lock is still
-// being removed in the background: the runtime closes the directory when nobody uses it any more.
-func (g *storeGuard) Close() error {
-	defer g.end()
-	err := g.heldLease.Close()
-	if err != nil && !errors.Is(err, storelock.ErrLost) && !errors.Is(err, storelock.ErrNotLocked) {
-		return err
-	}
-	return errors.Join(err, g.dir.Close())
+	return d.lease.follow(guard), nil
 }
 
 // instance names the acquisition of a store lock that the set has; empty where there is none.

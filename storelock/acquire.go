@@ -67,6 +67,7 @@ type acquisition struct {
 }
 
 func newAcquisition(cfg *config, self Lock, seed uint64, watched watch, now instant) (*acquisition, request) {
+	self.Since = now.wall // who waits does so since then
 	m := &acquisition{
 		cfg: cfg, self: self, rng: *rand.NewPCG(seed, 0), began: now, looked: now, progress: now, watch: watched, stuck: map[string]stuck{},
 		queue: newQueue(self.Instance, cfg, now),

@@ -8,7 +8,8 @@ import (
 
 // Acquire takes the lock that a backend stands for, shared or exclusive as the
 // options say. After nil the lock is held until the guard is closed or the lock
-// is lost, which [Guard.Context] tells. After an error nothing is held and
+// is lost, which [Guard.Context] tells: ctx is for the attempt only, and its end means
+// nothing to the guard. After an error nothing is held and
 // nothing of ours is left in the store, or will be deleted in the background as
 // soon as it appears.
 //
@@ -20,6 +21,7 @@ func Acquire(ctx context.Context, backend Backend, opts Options) (*Guard, error)
 		return nil, err
 	}
 	if ctx.Err() != nil {
+		s.uses.end()
 		return nil, context.Cause(ctx)
 	}
 	watched := s.remembered()
@@ -30,6 +32,7 @@ func Acquire(ctx context.Context, backend Backend, opts Options) (*Guard, error)
 	s.report(m.cleared)
 	s.forget(m.left)
 	if m.err != nil {
+		s.uses.end()
 		return nil, s.explain(m)
 	}
 	return newGuard(ctx, s, m.mine, m.watch.hasForeign()), nil
@@ -47,6 +50,9 @@ type session struct {
 func newSession(backend Backend, opts Options) (*session, error) {
 	cfg, err := opts.config()
 	if err != nil {
+		if opts.Idle != nil {
+			opts.Idle()
+		}
 		return nil, err
 	}
 	self := thisProcess()

@@ -40,6 +40,7 @@ func (m *acquisition) enter(now instant, others []*seen) request {
 // for that candidate only, and two must never wait for each other.
 func (m *acquisition) create(now instant) request {
 	m.self.ThreadID = 1 + m.random(1<<24)
+	m.self.Since = now.wall
 	m.mine = newObject(m.self, now, m.cfg)
 	m.self.Sequence = m.mine.lock.Sequence
 	m.phase = phaseCreate

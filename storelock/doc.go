@@ -17,7 +17,9 @@
 //		return err // *storelock.LockedError says who has it
 //	}
 //	defer guard.Close()
-//	// work with guard.Context(), and before each step that can't be taken back:
+//	work, stop := guard.Bind(ctx) // ends with ctx, and when the lock is lost
+//	defer stop()
+//	// work with that, and before each step that can't be taken back:
 //	if err := guard.Check(ctx); err != nil {
 //		return err
 //	}

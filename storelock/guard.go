@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 )
@@ -35,8 +34,9 @@ type Guard struct {
 }
 
 func newGuard(ctx context.Context, s *session, mine object, foreign bool) *Guard {
-	// Work that is called off ends by itself; losing the lock must reach it too.
-	work, cancel := context.WithCancelCause(ctx)
+	// The values of ctx, and not its end: whoever waits for a lock with a deadline does not
+	// want to lose it then, and an end that is no loss must not look like one.
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	g := &Guard{
 		s: s, name: s.self.Instance, ctx: work, cancel: cancel, mine: mine, foreign: foreign,
 		turn: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
@@ -47,10 +47,21 @@ func newGuard(ctx context.Context, s *session, mine object, foreign bool) *Guard
 	return g
 }
 
-// Context ends when the lock is lost, with a cause that wraps ErrLost, when the
-// guard is closed, and when the context ends with which the lock was acquired. Work
-// under the lock runs on it.
+// Context ends when the guard does, and then its cause is what Err says: ErrLost when the
+// lock is lost, ErrNotMine after HandOver, ErrNotLocked after Close. It does not end with
+// the context with which the lock was acquired: see Bind.
 func (g *Guard) Context() context.Context { return g.ctx }
+
+// Bind gives the context for work under the lock that may also be called off: it ends with ctx
+// and with the guard, and its cause is that of whichever ended first. stop frees it.
+func (g *Guard) Bind(ctx context.Context) (bound context.Context, stop context.CancelFunc) {
+	bound, cancel := context.WithCancelCause(ctx)
+	release := context.AfterFunc(g.ctx, func() { cancel(context.Cause(g.ctx)) })
+	return bound, func() {
+		release()
+		cancel(nil)
+	}
+}
 
 // Exclusive says whether nobody else may hold the lock.
 func (g *Guard) Exclusive() bool { return g.s.cfg.exclusive }
@@ -61,7 +72,8 @@ func (g *Guard) Exclusive() bool { return g.s.cfg.exclusive }
 func (g *Guard) Instance() string { return g.name }
 
 // Err is nil while the lock is held as far as we know, without asking anybody; else
-// ErrLost with its reason, ErrNotMine after HandOver, or ErrNotLocked after Close.
+// ErrLost with its reason, ErrNotMine after HandOver, or ErrNotLocked after Close. A lock that
+// was lost stays so: ErrLost after Close too.
 func (g *Guard) Err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -202,10 +214,12 @@ func (g *Guard) hasForeign() bool {
 	return g.foreign
 }
 
-// Close gives the lock back. After nil our object is gone. ErrNotLocked: it was
-// gone already, by nobody of ours; ErrLost: the lock had been lost before; any
-// other error: it may still be there, and is deleted in the background as soon
-// as that works, or goes stale. A second Close does nothing and says the same, and
+// Close gives the lock back. After nil our object is gone. ErrLost: the lock had been
+// lost before, and somebody had noticed; ErrNotLocked: our object was gone, and nobody had, so
+// that it is not known since when the work went on without the lock. The two are
+// never the same error, and either means that the work may have been disturbed. Any
+// other error: the object may still be there, after several attempts, and is deleted in
+// the background as soon as that works, or goes stale. A second Close does nothing and says the same, and
 // so does one after HandOver, which says nil.
 func (g *Guard) Close() error {
 	if g == nil {
@@ -220,30 +234,56 @@ func (g *Guard) Close() error {
 	if closed {
 		return g.result
 	}
-	g.halt.Do(func() { close(g.stop) })
-	g.cancel(fs.ErrClosed)
 	if !handed {
+		g.halt.Do(func() { close(g.stop) })
+		g.cancel(ErrNotLocked)
 		g.result = g.release()
+		g.s.uses.end()
 	}
 	return g.result
+}
+
+// retire ends a guard that has nothing to give back any more.
+func (g *Guard) retire(why error) {
+	g.halt.Do(func() { close(g.stop) })
+	g.cancel(why)
+	g.s.uses.end()
 }
 
 func (g *Guard) release() error {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(g.ctx), cleanupTime)
 	defer stop()
-	a := g.s.doFor(ctx, remove(g.mine.name), cleanupTime)
+	err := g.removeMine(ctx)
 	left := slices.DeleteFunc(g.left, func(name string) bool { return g.s.do(ctx, remove(name)).err == nil })
-	if a.err != nil && !isNotFound(a.err) {
+	if err != nil && !isNotFound(err) {
 		left = append(left, g.mine.name)
 	}
 	g.s.forget(left)
 	switch {
 	case g.lost != nil:
 		return g.lost
-	case isNotFound(a.err):
-		return fmt.Errorf("%w: %q is not there any more", ErrNotLocked, g.mine.name)
-	case a.err != nil:
-		return fmt.Errorf("the lock could not be given back: %w", errors.Join(ErrFailed, a.err))
+	case isNotFound(err):
+		return notThere(g.mine.name)
+	case err != nil:
+		return fmt.Errorf("the lock could not be given back: %w", errors.Join(ErrFailed, err))
 	}
 	return nil
+}
+
+// removeMine tries more than once: a fault of a moment must not keep others out for a stale
+// time, nor make a failure of work that is done.
+func (g *Guard) removeMine(ctx context.Context) (err error) {
+	for n := range maxFaults {
+		if n > 0 && g.s.pause(ctx, g.s.cfg.recheck) != nil {
+			break
+		}
+		err = g.s.doFor(ctx, remove(g.mine.name), cleanupTime).err
+		switch {
+		case n > 0 && isNotFound(err):
+			return nil // the attempt before had worked, and said it had not
+		case err == nil, isNotFound(err):
+			return err
+		}
+	}
+	return err
 }

@@ -32,7 +32,7 @@ func (i Info) Foreign() bool { return i.Err == nil && i.Instance == "" }
 
 // String describes it in words, such as
 //
-//	exclusively by "host@1+pbs-like" pid 4711 (pbs-like, user 0) since 2026-01-02T03:04:05Z
+//	exclusively by "host@1+pbs-like" pid 4711 ("pbs-like", user "0"), since 2026-01-02T03:04:05Z, refreshed at …
 func (i Info) String() string {
 	if i.Err != nil {
 		return fmt.Sprintf("by the unreadable object %q (%v): stale in %v, or cleared by breaking the lock", i.Name, i.Err, i.Left.Round(time.Second))
@@ -49,6 +49,9 @@ func (i Info) String() string {
 	}
 	if i.Message != "" {
 		fmt.Fprintf(&b, " for %s", strconv.Quote(i.Message))
+	}
+	if !i.Since.IsZero() {
+		fmt.Fprintf(&b, ", since %s", i.Since.UTC().Format(time.RFC3339))
 	}
 	fmt.Fprintf(&b, ", refreshed at %s by its own clock", i.Time.UTC().Format(time.RFC3339))
 	fmt.Fprintf(&b, ", unchanged for %v, stale after %v more", i.Watched.Round(time.Second), max(i.Left, 0).Round(time.Second))

@@ -48,8 +48,7 @@ func (g *Guard) HandOver(ctx context.Context, to Owner) (key string, err error) 
 		left := g.left
 		g.mu.Unlock()
 		g.s.forget(left)
-		g.halt.Do(func() { close(g.stop) })
-		g.cancel(ErrNotMine)
+		g.retire(ErrNotMine)
 		return nil
 	})
 	if key != "" {
@@ -71,6 +70,14 @@ func Adopt(ctx context.Context, backend Backend, key string, opts Options) (*Gua
 	if err != nil {
 		return nil, err
 	}
+	g, err := s.adopt(ctx, key)
+	if err != nil {
+		s.uses.end()
+	}
+	return g, err
+}
+
+func (s *session) adopt(ctx context.Context, key string) (*Guard, error) {
 	if key == "" || strings.Contains(key, "/") {
 		return nil, fmt.Errorf("%w: %q is no key of a lock", ErrOptions, key)
 	}
@@ -80,7 +87,7 @@ func Adopt(ctx context.Context, backend Backend, key string, opts Options) (*Gua
 	}
 	// The thread id stays a new one: an attempt before this one may have failed, and
 	// what is still to be deleted of it must not be ours.
-	s.self.Instance, s.self.Exclusive = old.lock.Instance, old.lock.Exclusive
+	s.self.Instance, s.self.Exclusive, s.self.Since = old.lock.Instance, old.lock.Exclusive, old.lock.Since
 	s.cfg.exclusive = old.lock.Exclusive
 	r, first := renew(&s.cfg, old, s.self, old.began)
 	s.run(ctx, &r, first, func(error) {}, cleanupTime)

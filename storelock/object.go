@@ -30,6 +30,7 @@ type Lock struct {
 	PIDSpace  string        // its pid namespace
 	TimeSpace string        // its time namespace
 	Started   int64         // its start, in ticks as /proc has it; 0: unknown
+	Since     time.Time     // when the lock was taken, by the same clock as Time; zero: unknown
 	User      string
 	Command   string
 	Message   string
@@ -68,6 +69,7 @@ func (l Lock) encodeOurs(b *strings.Builder) {
 	text("pid-namespace", l.PIDSpace)
 	text("time-namespace", l.TimeSpace)
 	number("started", l.Started)
+	text("since", l.Since.UTC().Format(timeLayout))
 	text("user", l.User)
 	text("command", l.Command)
 	text("message", l.Message)
@@ -159,7 +161,7 @@ func (l *Lock) decodeOurs(m map[string]any) {
 	l.Sequence = integer(m["sequence"])
 	l.Stale = time.Duration(min(max(integer(m["stale-ms"]), 0), maxStale.Milliseconds())) * time.Millisecond
 	l.BootID, l.PIDSpace, l.TimeSpace = text(m["boot-id"]), text(m["pid-namespace"]), text(m["time-namespace"])
-	l.Started = integer(m["started"])
+	l.Started, l.Since = integer(m["started"]), moment(text(m["since"]))
 	l.User, l.Command, l.Message = text(m["user"]), text(m["command"]), text(m["message"])
 }
 

@@ -90,7 +90,7 @@ func fullLock() Lock {
 	return Lock{
 		Exclusive: true, HostID: "h\u2028\"\\<&>\U0001f512@1+pbs-like", PID: 1<<31 - 1, ThreadID: 16777216, Time: time.Date(9999, 12, 31, 23, 59, 59, 999_000_000, time.UTC),
 		Instance: strings.Repeat("0f", 16), Sequence: 7, Stale: 1800 * time.Second, BootID: "b", PIDSpace: "pid:[1]", TimeSpace: "time:[2]",
-		Started: 1 << 40, User: "0", Command: "pbs-like \x7f", Message: "a\nb\tc\b\f\r\x01é",
+		Started: 1 << 40, Since: time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC), User: "0", Command: "pbs-like \x7f", Message: "a\nb\tc\b\f\r\x01é",
 	}
 }
 
@@ -163,10 +163,10 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := decode(data)
-		if err != nil || l.Time.Year() > 9999 || l.Time.Year() < 0 {
+		if err != nil || l.Time.Year() > 9999 || l.Time.Year() < 0 || l.Since.Year() > 9999 || l.Since.Year() < 0 {
 			return
 		}
-		l.Time = l.Time.Truncate(time.Millisecond)
+		l.Time, l.Since = l.Time.Truncate(time.Millisecond), l.Since.Truncate(time.Millisecond)
 		if l.Instance == "" {
 			l = Lock{Exclusive: l.Exclusive, HostID: l.HostID, PID: l.PID, ThreadID: l.ThreadID, Time: l.Time}
 		}

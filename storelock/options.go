@@ -58,6 +58,11 @@ type Options struct {
 	// Cleared, if not nil, is called for each stale object that was removed.
 	Cleared func(Info)
 
+	// Idle, if not nil, is called once, when this attempt and its guard use the backend
+	// no more, so that it may be closed: after an error or Close, and after what could
+	// not be deleted then has been, or would be stale by now. It must not call the guard.
+	Idle func()
+
 	test testOptions
 }
 

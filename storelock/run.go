@@ -17,10 +17,14 @@ type runner struct {
 	clock   clock
 	limit   time.Duration // how long one call of the store may take
 	keep    time.Duration // how long it is worth looking for what arrives late
+	uses    uses
 }
 
 func newRunner(b Backend, o Options, cfg *config) *runner {
-	r := &runner{backend: b, clock: o.test.clock, limit: min(max(cfg.stale/6, time.Second), 30*time.Second), keep: cfg.stale}
+	r := &runner{
+		backend: b, clock: o.test.clock, limit: min(max(cfg.stale/6, time.Second), 30*time.Second), keep: cfg.stale,
+		uses: uses{n: 1, idle: o.Idle}, // the attempt, then its guard
+	}
 	if r.clock == nil {
 		r.clock = newSystemClock()
 	}
@@ -57,7 +61,9 @@ func (r *runner) doFor(ctx context.Context, q request, patience time.Duration) a
 	defer stop()
 	done := make(chan answer, 1)
 	var over atomic.Bool // either the answer is there, or nobody waits for it any more
+	r.uses.begin()
 	go func() {
+		defer r.uses.end()
 		a := r.call(ctx, q)
 		switch {
 		case over.CompareAndSwap(false, true):
@@ -121,11 +127,14 @@ func (r *runner) forget(names []string) {
 	if len(names) == 0 {
 		return
 	}
+	r.uses.begin()
 	go func() {
+		defer r.uses.end()
 		start := r.clock.now()
-		for pause := 100 * time.Millisecond; len(names) > 0 && r.clock.now().watched(start) < r.keep; pause *= 2 {
-			names = r.deleteAll(names)
-			_ = r.pause(context.Background(), pause)
+		for pause := 100 * time.Millisecond; len(names) > 0 && r.clock.now().watched(start) < r.keep; pause = min(2*pause, r.keep/10) {
+			if names = r.deleteAll(names); len(names) > 0 {
+				_ = r.pause(context.Background(), pause)
+			}
 		}
 	}()
 }

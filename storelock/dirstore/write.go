@@ -46,10 +46,22 @@ func (s *Store) Store(_ context.Context, name string, data []byte) error {
 		return notStored(err)
 	}
 	if err := f.Commit(key, fsop.CommitOptions{}); err != nil {
-		return err // a network file system may have renamed it all the same
+		return s.takeBack(dir, f, key, err)
 	}
 	s.sweep(dir, key)
 	return nil
+}
+
+// takeBack is for a rename that is said to have failed: a network file system may have made it
+// all the same, or may yet. Once neither name is there any more it can't.
+func (s *Store) takeBack(dir *os.File, f *fsop.File, key string, why error) error {
+	if f.Discard() != nil {
+		return why
+	}
+	if err := s.disk.Remove(dir, key); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return why
+	}
+	return notStored(why)
 }
 
 func notStored(err error) error { return fmt.Errorf("%w: %w", storelock.ErrNotStored, err) }

@@ -66,13 +66,9 @@ func (p *program) withLock(c *cli.Context) (err error) {
 	// From here on each signal is either the end of this program, or given to the command.
 	signals := catchForwarded()
 	defer signal.Stop(signals)
-	// Whoever waits may give up. Once it is had, the lock lives as long as the command.
-	held, end := context.WithCancel(context.WithoutCancel(c.Context))
-	defer end()
-	stop := context.AfterFunc(c.Context, end)
-	guard, err := storelock.Acquire(held, backend, opts)
+	guard, err := storelock.Acquire(c.Context, backend, opts)
 	if err != nil {
-		return errors.Join(context.Cause(c.Context), err)
+		return err
 	}
 	defer func() {
 		lost := guard.Close()
@@ -82,7 +78,7 @@ func (p *program) withLock(c *cli.Context) (err error) {
 			p.log.Warn().Msg("the lock was not given back as it should: " + lost.Error())
 		}
 	}()
-	if !stop() {
+	if c.Context.Err() != nil {
 		return context.Cause(c.Context)
 	}
 	return child{args: c.Args().Slice(), streams: p.streams, signals: signals, lost: guard.Context().Done()}.run()
