@@ -17,6 +17,7 @@ import (
 	"github.com/pbs-like/pbs-like/internal/beneath"
 	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/pbsrun"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 const (
@@ -52,7 +53,7 @@ type Options struct {
 	LeaseOnly bool
 	// LockMemory is a directory outside the store in which is remembered what was seen of
 	// store locks, so that those of a host that died are free after their stale time
-	// also for operations that don't wait that long. Empty: nothing is remembered.
+	// also for processes that don't wait that long. Empty: only this handle remembers.
 	LockMemory string
 	// Events tell what goes on.
 	Events Events
@@ -74,6 +75,7 @@ type Datastore struct {
 	// patience bounds manifestWait and briefWait, for tests in which nobody lets go; 0 does not.
 	patience time.Duration
 	says     *activity.Publisher
+	seen     *storelock.Memory // of store locks, by whoever waits for one
 }
 
 // identity tells whether a directory is still the one that was opened.
@@ -101,7 +103,7 @@ func Open(path string, opts Options) (*Datastore, error) {
 	}
 	says := activity.NewPublisher(activity.Place(opts.Activities))
 	opts.Events.Progress = alsoSaying(says, opts)
-	return &Datastore{path: absolute, id: id, opts: opts, server: opts.Server.server(opts.Disk), says: says}, nil
+	return &Datastore{path: absolute, id: id, opts: opts, server: opts.Server.server(opts.Disk), says: says, seen: &storelock.Memory{}}, nil
 }
 
 // Path is the absolute path of the store's root.

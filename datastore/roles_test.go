@@ -71,7 +71,8 @@ func (o operation) arguments(store *testds.Store, script string) []string {
 }
 
 func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
-	script, err := fsoptest.Parse(args[1], pipe.Say, pipe.Next)
+	spec, ofLocks := strings.CutPrefix(args[1], "locks ")
+	script, err := fsoptest.Parse(spec, pipe.Say, pipe.Next)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,10 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 		}
 	}
 	disk := script.Disk()
-	if o.host.id != "" {
+	switch {
+	case ofLocks:
+		disk = ofStoreLocks(disk)
+	case o.host.id != "":
 		disk = pastStoreLocks(disk)
 	}
 	if err := o.run(ctx, args[0], disk, pipe); err != nil {
@@ -108,17 +112,25 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 // pastStoreLocks is a disk whose hooks see nothing of store locks: what stops before its first
 // change then has them.
 func pastStoreLocks(disk *fsop.Disk) *fsop.Disk {
+	return seeing(disk, func(c fsop.Change) bool { return !isOfStoreLocks(c) })
+}
+
+// ofStoreLocks is a disk whose hooks see nothing but store locks.
+func ofStoreLocks(disk *fsop.Disk) *fsop.Disk { return seeing(disk, isOfStoreLocks) }
+
+func isOfStoreLocks(c fsop.Change) bool { return strings.Contains(c.Path, "/.pbs-like-locks") }
+
+func seeing(disk *fsop.Disk, what func(fsop.Change) bool) *fsop.Disk {
 	before, after := disk.Before, disk.After
-	past := func(c fsop.Change) bool { return strings.Contains(c.Path, "/.pbs-like-locks") }
 	return &fsop.Disk{
 		Before: func(c fsop.Change) error {
-			if before == nil || past(c) {
+			if before == nil || !what(c) {
 				return nil
 			}
 			return before(c)
 		},
 		After: func(c fsop.Change, err error) error {
-			if after == nil || past(c) {
+			if after == nil || !what(c) {
 				return err
 			}
 			return after(c, err)

@@ -194,7 +194,7 @@ func (g *guards) instance(resource string) string {
 func (d *Datastore) storeLockOptions(scheme LockScheme) storelock.Options {
 	opts := storelock.Options{
 		Stale: scheme.Stale, RecheckDelay: scheme.RecheckDelay,
-		HostID: d.opts.HostID, LeaseOnly: d.opts.LeaseOnly,
+		HostID: d.opts.HostID, LeaseOnly: d.opts.LeaseOnly, Memory: d.seen,
 		Cleared: func(i storelock.Info) {
 			d.opts.Events.notice(i.Message, "a store lock without a living owner was removed: held "+i.String(), nil)
 		},

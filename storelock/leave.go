@@ -9,6 +9,9 @@ import (
 
 func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }
 
+// mayArrive says whether an object may be there, or appear yet, whose Store gave an error.
+func mayArrive(err error) bool { return err != nil && !errors.Is(err, ErrNotStored) }
+
 func failed(err error) error { return fmt.Errorf("%w: %w", ErrFailed, err) }
 
 // blocked is what a wait that is over has to tell. Its holders are filled in by who
@@ -53,18 +56,24 @@ func (m *acquisition) cancel(cause error) {
 // abandon is the step after cancel: what was under way may have had its effect.
 func (m *acquisition) abandon(a answer) request {
 	switch m.phase {
-	case phaseCreate, phaseYield:
-		if a.err != nil {
+	case phaseCreate:
+		if mayArrive(a.err) {
 			m.left = append(m.left, m.mine.name)
 		}
 	case phaseRenew:
-		m.left = append(m.left, m.renewal.new.name)
+		if m.renewal.phase != renewProve {
+			m.left = append(m.left, m.renewal.new.name)
+		}
 	case phaseTicket:
-		if a.err != nil {
+		if mayArrive(a.err) {
 			m.left = append(m.left, m.queue.mine)
 		}
+	case phaseYield:
+		if a.err != nil && !isNotFound(a.err) {
+			m.left = append(m.left, m.mine.name)
+		}
 	case phaseTidy:
-		if a.err != nil {
+		if a.err != nil && !isNotFound(a.err) {
 			m.left = append(m.left, m.queue.tidy)
 		}
 	case phaseList, phaseLoad, phaseClear, phaseQueue, phasePause, phaseLeave:
@@ -94,7 +103,10 @@ func (m *acquisition) leaveNext() request {
 func (m *acquisition) didLeave(a answer) request {
 	name := m.leave[0]
 	m.leave = m.leave[1:]
-	if a.err != nil && !isNotFound(a.err) && !slices.Contains(m.left, name) {
+	switch {
+	case a.err == nil: // it had arrived, and does so once
+		m.left = slices.DeleteFunc(m.left, func(left string) bool { return left == name })
+	case !isNotFound(a.err) && !slices.Contains(m.left, name):
 		m.left = append(m.left, name)
 	}
 	return m.leaveNext()

@@ -52,6 +52,10 @@ type Options struct {
 	// never lives to see that a lock from another host is dead. Empty: none.
 	StateFile string
 
+	// Memory is the same for the attempts of one process: for one that tries again and again
+	// instead of waiting in here. nil: none.
+	Memory *Memory
+
 	// Waiting, if not nil, is called once, when waiting begins.
 	Waiting func(*LockedError)
 

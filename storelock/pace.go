@@ -8,7 +8,7 @@ import (
 // yield takes our candidate away and tries again later.
 func (m *acquisition) yield(why error) request {
 	m.phase, m.before = phaseYield, nil
-	if why != nil {
+	if mayArrive(why) {
 		m.left = append(m.left, m.mine.name)
 	}
 	return remove(m.mine.name)

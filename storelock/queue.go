@@ -126,7 +126,7 @@ func (m *acquisition) queueStep(now instant, a answer) request {
 	q := &m.queue
 	switch m.phase {
 	case phaseTicket:
-		if a.err != nil {
+		if mayArrive(a.err) {
 			m.left = append(m.left, q.mine)
 		}
 	case phaseQueue:

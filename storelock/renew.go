@@ -39,6 +39,7 @@ type renewal struct {
 	end   outcome
 	err   error    // why it is unsure
 	left  []string // names that may still be there
+	lost  bool     // the answer to storing the new one: it may arrive later
 }
 
 func renew(cfg *config, old object, next Lock, now instant) (renewal, request) {
@@ -63,6 +64,7 @@ func (r *renewal) step(now instant, a answer) request {
 		return store(r.new)
 	case renewStore:
 		if a.err != nil {
+			r.lost = mayArrive(a.err)
 			return r.undo(a.err)
 		}
 		if r.cfg.rules.noContinuity {
@@ -87,7 +89,7 @@ func (r *renewal) step(now instant, a answer) request {
 		}
 		r.end = renewed
 	case renewUndo:
-		if a.err != nil {
+		if a.err != nil && (r.lost || !isNotFound(a.err)) {
 			r.left = append(r.left, r.new.name)
 		}
 		r.finish(r.err)

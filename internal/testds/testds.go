@@ -132,14 +132,22 @@ func (s *Store) heldLocks() (problems []string) {
 }
 
 func (s *Store) openDescriptors() (problems []string) {
+	for _, path := range s.Descriptors() {
+		problems = append(problems, "descriptor still open: "+path)
+	}
+	return problems
+}
+
+// Descriptors are the files in the store that this process has open.
+func (s *Store) Descriptors() (paths []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range entries {
 		target, err := os.Readlink("/proc/self/fd/" + entry.Name())
 		if err == nil && (target == s.Dir || strings.HasPrefix(target, s.Dir+"/")) {
-			problems = append(problems, "descriptor still open: "+target)
+			paths = append(paths, target)
 		}
 	}
-	return problems
+	return paths
 }
 
 // leftovers finds what an operation should have taken away: hidden names of ours and temporary files.

@@ -17,22 +17,24 @@ func TestAttemptsThatDoNotWaitShareWhatTheyHaveSeen(t *testing.T) {
 	t.Parallel()
 	dir, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
 	s := open(t, dir, dirstore.Options{})
-	must(t, s.Store(t.Context(), "locks/garbage", []byte("{")))
-	try := func(state string) error {
-		o := quick(true)
-		o.Timeout, o.StateFile = 0, state
-		g, err := storelock.Acquire(t.Context(), s, o)
-		return errors.Join(err, g.Close())
-	}
-	start := time.Now()
-	for try(state) != nil {
-		if time.Since(start) > 20*soon {
-			t.Fatal("never taken")
+	for name, remember := range map[string]storelock.Options{"in a file": {StateFile: state}, "in memory": {Memory: &storelock.Memory{}}} {
+		must(t, s.Store(t.Context(), "locks/garbage", []byte("{")))
+		try := func() error {
+			o := quick(true)
+			o.Timeout, o.StateFile, o.Memory = 0, remember.StateFile, remember.Memory
+			g, err := storelock.Acquire(t.Context(), s, o)
+			return errors.Join(err, g.Close())
 		}
-		time.Sleep(soon / 20) // as another run of a program would
-	}
-	if took := time.Since(start); took < soon {
-		t.Errorf("taken after %v", took)
+		start := time.Now()
+		for try() != nil {
+			if time.Since(start) > 20*soon {
+				t.Fatalf("%s: never taken", name)
+			}
+			time.Sleep(soon / 20) // as another run of a program would
+		}
+		if took := time.Since(start); took < soon {
+			t.Errorf("%s: taken after %v", name, took)
+		}
 	}
 }
 
@@ -47,6 +49,7 @@ func TestARememberedObjectThatHasChangedIsFresh(t *testing.T) {
 		if _, err := storelock.Acquire(t.Context(), s, o); !errors.Is(err, storelock.ErrTimeout) {
 			t.Errorf("round %d: %v", n, err)
 		}
+		o.Memory = &storelock.Memory{} // what only the file has counts too
 		time.Sleep(soon * 2 / 3) // the sum is more than the stale time
 	}
 	for _, text := range []string{"", "{", `{"boot-id": "another", "stores": {"` + dir + `": {"garbage": {"since": 1, "sum": 1}}}}`} {
