@@ -50,7 +50,7 @@ func TestARememberedObjectThatHasChangedIsFresh(t *testing.T) {
 			t.Errorf("round %d: %v", n, err)
 		}
 		o.Memory = &storelock.Memory{} // what only the file has counts too
-		time.Sleep(soon * 2 / 3) // the sum is more than the stale time
+		time.Sleep(soon * 2 / 3)       // the sum is more than the stale time
 	}
 	for _, text := range []string{"", "{", `{"boot-id": "another", "stores": {"` + dir + `": {"garbage": {"since": 1, "sum": 1}}}}`} {
 		must(t, os.WriteFile(state, []byte(text), 0o600))
