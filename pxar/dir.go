@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 )
 
@@ -141,16 +142,15 @@ func (d *Dir) Entries() iter.Seq2[*Entry, error] {
 }
 
 func (d *Dir) list(slots []slot, yield func(*Entry, error) bool) {
-	src := d.source()
-	taken := uint64(0) // up to where a directory reaches that was listed
-	for i, s := range slots {
-		e, err := d.read(src, s)
-		switch {
-		case err != nil:
-		case e.name < taken || i > 0 && s.offset == slots[i-1].offset:
-			err = corruptf("%q is in the place of another entry", e.Path)
-		case e.Kind == Directory:
-			taken = e.end
+	var src *source
+	taken := uint64(0) // up to where that reaches which was listed
+	for _, s := range slots {
+		if src == nil {
+			src = d.source()
+		}
+		e, err := d.next(src, s, &taken)
+		if err == nil && e.Kind == Directory {
+			src = nil // who goes down into a deep tree needs no buffer for each level
 		}
 		if err != nil {
 			e, err = nil, fmt.Errorf("directory %q: entry at %d: %w", d.path+"/", d.table-s.offset, err)
@@ -159,6 +159,31 @@ func (d *Dir) list(slots []slot, yield func(*Entry, error) bool) {
 			return
 		}
 	}
+}
+
+// next reads an entry of a listing. No byte is read for two of them, so that a hostile table takes no more time
+// than an honest one, and gives no more.
+func (d *Dir) next(src *source, s slot, taken *uint64) (*Entry, error) {
+	if s.offset <= d.table && d.table-s.offset < *taken {
+		return nil, corruptf("in the place of another entry")
+	}
+	e, err := d.read(src, s)
+	*taken = max(*taken, src.pos)
+	if err == nil {
+		*taken = max(*taken, e.takes())
+	}
+	return e, err
+}
+
+// takes is where the entry ends that was listed, as far as that is known of its kind.
+func (e *Entry) takes() uint64 {
+	switch {
+	case e.Kind == Directory:
+		return e.end
+	case e.Kind == File && !e.Split && e.Size <= math.MaxUint64-e.content:
+		return e.content + e.Size
+	}
+	return 0
 }
 
 // sorted is the table in the order of the archive, so that it is read once and forward.

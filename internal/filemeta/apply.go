@@ -21,6 +21,8 @@ type ApplyOptions struct {
 	IgnoreACLs bool
 	// IgnoreMode leaves out the permissions, so that the caller's stay, and the access lists with them.
 	IgnoreMode bool
+	// IgnoreFlags leaves out the flags, which [ApplyFlags] sets when the file has its name: some keep it from getting one.
+	IgnoreFlags bool
 }
 
 // Apply gives metadata to what the descriptor is of. That is a regular file or a directory, opened for reading or writing, or
@@ -47,6 +49,24 @@ func Apply(fd int, m *pxar.Metadata, opts ApplyOptions) []*Error {
 		a.flags()
 	}
 	return a.failed
+}
+
+// ApplyFlags is the last step of [Apply], for a regular file or a directory.
+func ApplyFlags(fd int, m *pxar.Metadata, system FileSystem) []*Error {
+	a := application{fd: fd, m: m, opts: ApplyOptions{FileSystem: system}}
+	a.flags()
+	return a.failed
+}
+
+// Loosen takes the flags away that keep a file from getting another name.
+func Loosen(fd int) error {
+	value, err := getFlags(fd, unix.FS_IOC_GETFLAGS)
+	if err != nil {
+		return err
+	}
+	return again(func() error {
+		return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, int(value&^(flagAppend|flagImmutable)))
+	})
 }
 
 // ApplyEarly sets those flags of an empty file that say how its content is kept, such as compression. [Apply] sets them again, and
@@ -200,7 +220,7 @@ func (a *application) time() {
 }
 
 func (a *application) flags() {
-	if a.m.Flags == 0 {
+	if a.m.Flags == 0 || a.opts.IgnoreFlags {
 		return
 	}
 	err := addFlags(a.fd, unix.FS_IOC_GETFLAGS, unix.FS_IOC_SETFLAGS, chattrBits[:], a.m.Flags, early, last)

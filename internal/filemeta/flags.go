@@ -21,17 +21,22 @@ const (
 
 // chattrBits are the attributes of chattr(1).
 var chattrBits = [...]flagBit{
-	{0x1_0000, 0x20, last},          // append only
-	{0x2_0000, 0x80, early},         // no time of access
-	{0x4_0000, 0x4, early},          // compressed
-	{0x8_0000, 0x800000, early},     // no copy on write
-	{0x10_0000, 0x40, never},        // no dump
-	{0x20_0000, 0x10000, last},      // synchronous directory
-	{0x40_0000, 0x10, last},         // immutable
-	{0x80_0000, 0x8, last},          // synchronous
-	{0x100_0000, 0x400, early},      // not compressed
-	{0x200_0000, 0x20000000, early}, // project id is inherited
+	{0x1_0000, flagAppend, last},     // append only
+	{0x2_0000, 0x80, early},          // no time of access
+	{0x4_0000, 0x4, early},           // compressed
+	{0x8_0000, 0x800000, early},      // no copy on write
+	{0x10_0000, 0x40, never},         // no dump
+	{0x20_0000, 0x10000, last},       // synchronous directory
+	{0x40_0000, flagImmutable, last}, // immutable
+	{0x80_0000, 0x8, last},           // synchronous
+	{0x100_0000, 0x400, early},       // not compressed
+	{0x200_0000, 0x20000000, early},  // project id is inherited
 }
+
+const (
+	flagAppend    = 0x20
+	flagImmutable = 0x10
+)
 
 // fatBits are the attributes of FAT: hidden, system, archive.
 var fatBits = [...]flagBit{{0x2000, 0x2, last}, {0x4000, 0x4, last}, {0x8000, 0x20, last}}
