@@ -31,6 +31,7 @@ func bans() []ban {
 	disk := map[string]string{
 		"internal/fsop":     "that is where",
 		"internal/beneath":  "passes on the flags that it is called with",
+		"extractor":         "restores anything a file system can hold into directories that are no store",
 		"internal/filemeta": "gives owners and permissions to what is restored, which is never in a store",
 	}
 	return []ban{

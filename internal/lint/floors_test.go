@@ -66,8 +66,10 @@ var house = map[string]place{
 
 	"mount": {3, []string{"datastore", "backupinfo", "blob", "digest", "flock", "keys", "pxar", "storelock"}, "shows what a datastore's readers give as a file system"},
 
+	"extractor": {3, []string{"exclude", "pxar", "internal/beneath", "internal/filemeta", "internal/fsop"}, "makes trees of archives, wherever those are from"},
+
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "treefind", "mount", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
+		"datastore", "treefind", "mount", "extractor", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
