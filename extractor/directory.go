@@ -3,6 +3,8 @@ package extractor
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -105,6 +107,10 @@ func (d *directory) opened(fd int) error {
 		unix.Close(fd)
 		return &fs.PathError{Op: "stat", Path: d.entry.Path, Err: err}
 	}
+	if !d.fresh && d.run.keepsOut(fd) {
+		unix.Close(fd)
+		return fmt.Errorf("%w: it is kept out of", ErrExists)
+	}
 	if !d.fresh && d.applies() && st.Mode&0o700 != 0o700 && !d.run.root {
 		_ = unix.Fchmod(fd, st.Mode&0o7777|0o700) // else the next step says what is wrong
 	}
@@ -116,6 +122,15 @@ func (d *directory) opened(fd int) error {
 	}
 	d.run.change(func(s *Stats) { s.Directories++ })
 	return nil
+}
+
+// keepsOut compares a directory with those that are the caller's.
+func (r *run) keepsOut(fd int) bool {
+	if len(r.opts.KeepOut) == 0 {
+		return false
+	}
+	info, err := os.Stat(fmt.Sprintf("/proc/self/fd/%d", fd))
+	return err != nil || slices.ContainsFunc(r.opts.KeepOut, func(other os.FileInfo) bool { return os.SameFile(info, other) })
 }
 
 func (d *directory) above(levels int) *directory {

@@ -1,6 +1,7 @@
 package extractor
 
 import (
+	"os"
 	"time"
 
 	"github.com/pbs-like/pbs-like/exclude"
@@ -32,6 +33,8 @@ type Options struct {
 	Strict bool
 	// NoSync does not wait until everything is on disk.
 	NoSync bool
+	// KeepOut are directories into which nothing is restored, wherever they are met.
+	KeepOut []os.FileInfo
 	// Workers is how many files are written at a time; zero is a few.
 	Workers int
 

@@ -82,14 +82,17 @@ func (p *program) app() *cli.App {
 		HideVersion:     true, // our own flag: the library's is -v, which people take for verbose
 		HideHelp:        true, // our own too: the library shares one flag among all commands of a process
 		HideHelpCommand: true,
-		Flags:           append(globalFlags(), helpFlag()),
-		Commands:        p.commands(),
-		Writer:          p.out,
-		ErrWriter:       p.screen,
-		ExitErrHandler:  func(*cli.Context, error) {}, // the library would end the process
-		Before:          p.readGlobals,
-		Action:          p.noCommand,
-		OnUsageError:    onUsageError,
+
+		DisableSliceFlagSeparator: true, // names may have commas
+
+		Flags:          append(globalFlags(), helpFlag()),
+		Commands:       p.commands(),
+		Writer:         p.out,
+		ErrWriter:      p.screen,
+		ExitErrHandler: func(*cli.Context, error) {}, // the library would end the process
+		Before:         p.readGlobals,
+		Action:         p.noCommand,
+		OnUsageError:   onUsageError,
 
 		CustomAppHelpTemplate: appHelp,
 	}

@@ -17,12 +17,17 @@ func (p *program) restoreCommand() *cli.Command {
 	const args = "SNAPSHOT|GROUP ARCHIVE TARGET|-"
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "restore an archive of a snapshot",
+		Usage:     "restore an archive of a snapshot: an image to a file or device, a directory tree to a directory",
 		ArgsUsage: args,
 		Description: "Writes the archive to the file TARGET, or to standard output. Of a GROUP it takes the newest finished\n" +
 			"snapshot. Each chunk is verified on the way. A new file appears under its name when it is complete;\n" +
 			"ranges of zeros become holes. What is encrypted needs its key, which checks the signature too. While it\n" +
-			"runs the snapshot can't be removed; any number of restores of it may run at a time.",
+			"runs the snapshot can't be removed; any number of restores of it may run at a time.\n\n" +
+			"A directory tree (.pxar, or a pair of .mpxar and .ppxar) is restored into the directory TARGET, which is made\n" +
+			"if it is not there. Nothing outside of it is changed, whatever the archive says, and no symbolic link in it is\n" +
+			"followed. What is there stays, and is named, unless it is to be overwritten. What can't be restored is named and\n" +
+			"the rest is restored; the exit code is then 3, or 12 where the archive is damaged. Without root, owners and what\n" +
+			"else needs it are counted, and are no failure. \"cat\" writes one file of a tree to standard output.",
 		Flags: append([]cli.Flag{
 			namespaceFlag("the `NAMESPACE` of the snapshot"),
 			&cli.BoolFlag{
@@ -30,15 +35,15 @@ func (p *program) restoreCommand() *cli.Command {
 				Usage: "replace TARGET if it is there; needed for a block device too, and to write to a terminal",
 			},
 			&cli.BoolFlag{
-				Name: "salvage", DisableDefaultText: true,
+				Name: flagSalvage, DisableDefaultText: true,
 				Usage: "go on over damaged or missing chunks: their ranges become zeros and are named; the exit code is 12 all the same",
 			},
 			&cli.BoolFlag{
-				Name: "no-sync", DisableDefaultText: true,
+				Name: flagNoSync, DisableDefaultText: true,
 				Usage: "do not wait until a restored file is on disk: faster, but after a power cut it may be full of zeros",
 			},
 			lockWaitFlag(),
-		}, keyFlags()...),
+		}, append(restoreTreeFlags(), keyFlags()...)...),
 		Action: withArgs(args, p.restore),
 	}
 }
@@ -52,12 +57,18 @@ func (p *program) restore(c *cli.Context) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	options := datastore.RestoreOptions{Overwrite: c.Bool(flagOverwrite), Salvage: c.Bool("salvage"), NoSync: c.Bool("no-sync")}
+	target := c.Args().Get(2)
+	if tree, err := wantsTree(c, name, target); tree || err != nil {
+		if err != nil {
+			return err
+		}
+		return p.restoreTree(c, target)
+	}
+	options := datastore.RestoreOptions{Overwrite: c.Bool(flagOverwrite), Salvage: c.Bool(flagSalvage), NoSync: c.Bool(flagNoSync)}
 	ds, err := p.open(c)
 	if err != nil {
 		return err
 	}
-	target := c.Args().Get(2)
 	if err := p.checkTarget(ds.Path(), target, options.Overwrite); err != nil {
 		return err
 	}
