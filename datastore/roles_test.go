@@ -179,7 +179,7 @@ func (o operation) on(ctx context.Context, store *datastore.Datastore, pipe *hel
 	}
 	snapshot, _ := object.Snapshot()
 	switch o.name {
-	case "backup", "held backup", "encrypted backup":
+	case "backup", "held backup", "encrypted backup", "tree backup", "held tree backup":
 		return o.backUp(ctx, store, object.Group, pipe)
 	case "restore", "held restore":
 		return o.restore(ctx, store, snapshot, pipe)
@@ -271,7 +271,11 @@ func (o operation) backUp(ctx context.Context, store *datastore.Datastore, group
 	if err != nil {
 		return err
 	}
-	if err := testds.Fill(ctx, w, data); err != nil {
+	fill := testds.Fill
+	if strings.HasSuffix(o.name, "tree backup") {
+		fill = fillWithTrees
+	}
+	if err := fill(ctx, w, data); err != nil {
 		return err
 	}
 	if err := o.hold(pipe); err != nil {
@@ -279,6 +283,18 @@ func (o operation) backUp(ctx context.Context, store *datastore.Datastore, group
 	}
 	_, err = w.Commit(ctx)
 	return err
+}
+
+// fillWithTrees adds a tree of each kind. Of that in metadata mode one file is new with each snapshot.
+func fillWithTrees(ctx context.Context, w *datastore.SnapshotWriter, data []byte) error {
+	for name, mode := range map[string]datastore.ChangeDetection{"old.pxar": datastore.ChangeDetectionLegacy, "root.pxar": datastore.ChangeDetectionMetadata} {
+		tree := treeOf(data, 4, 1)
+		tree["dir-1/now"] = memFile{data: []byte("new"), changed: int64(w.Snapshot().Time)}
+		if _, err := addTree(ctx, w, name, tree, datastore.TreeOptions{ChangeDetection: mode, ChunkSize: 4 << 10}, &fileContents{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o operation) restore(ctx context.Context, store *datastore.Datastore, snapshot backupinfo.Snapshot, pipe *helperproc.IO) error {
