@@ -28,7 +28,7 @@ type treeSink interface {
 var _ treeSink = (*datastore.TreeWriter)(nil)
 
 // fileContents counts what was given and closed.
-type fileContents struct{ open, closed, twice, read int }
+type fileContents struct{ open, closed, twice, read, most int }
 
 type fileContent struct {
 	io.Reader
@@ -40,6 +40,7 @@ type fileContent struct {
 
 func (c *fileContents) of(r io.Reader) io.ReadCloser {
 	c.open++
+	c.most = max(c.most, c.open-c.closed)
 	return &fileContent{Reader: r, all: c}
 }
 

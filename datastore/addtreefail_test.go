@@ -153,7 +153,9 @@ func TestNothingGoesOnAfterATreeThatWasLeft(t *testing.T) { //nolint:paralleltes
 		"closed": func(_ *datastore.SnapshotWriter, tree *datastore.TreeWriter, _ context.CancelFunc) error {
 			return errors.Join(tree.Close(), tree.Close())
 		},
-		"the snapshot closed": func(w *datastore.SnapshotWriter, _ *datastore.TreeWriter, _ context.CancelFunc) error { return w.Close() },
+		"the snapshot closed": func(w *datastore.SnapshotWriter, _ *datastore.TreeWriter, _ context.CancelFunc) error {
+			return w.Close()
+		},
 		"committed": func(w *datastore.SnapshotWriter, _ *datastore.TreeWriter, _ context.CancelFunc) error {
 			if _, err := w.Commit(t.Context()); err == nil {
 				return errors.New("a snapshot was committed with a tree open")
@@ -264,4 +266,3 @@ func TestWhileATreeIsOpenNothingElseIsAdded(t *testing.T) {
 		t.Errorf("files %s, want %s", got, want)
 	}
 }
-
