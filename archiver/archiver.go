@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -25,6 +26,7 @@ type Archiver struct {
 	systems  fileSystems
 	device   uint64 // of the directory
 	links    links
+	buffers  sync.Pool // of *buffer
 }
 
 // New checks the directory and the options. The directory stays the caller's, who closes it after [Archiver.Run].

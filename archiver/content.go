@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,10 +17,11 @@ type content struct {
 	where *place
 	name  string
 
-	fd   int    // -1 when it is closed
-	size uint64 // that it has to give
-	at   uint64
-	data *bytes.Reader // of a file that was read ahead, else nil
+	fd    int    // -1 when it is closed
+	size  uint64 // that it has to give
+	at    uint64
+	ahead *buffer // what was read ahead, nil if nothing was
+	pool  *sync.Pool
 
 	sparse  bool   // has fewer blocks than its size needs
 	data0   uint64 // where the next data begins, if it is sparse
@@ -30,7 +32,7 @@ type content struct {
 func newContent(ctx context.Context, a *Archiver, it *item, fd int, st *unix.Stat_t) *content {
 	const block = 512 // of st_blocks, whatever the file system has
 	return &content{
-		ctx: ctx, notes: &a.notes, where: it.where, name: it.name,
+		ctx: ctx, notes: &a.notes, where: it.where, name: it.name, pool: &a.buffers,
 		fd: fd, size: uint64(st.Size), sparse: uint64(st.Blocks)*block < uint64(st.Size),
 	}
 }
@@ -38,8 +40,6 @@ func newContent(ctx context.Context, a *Archiver, it *item, fd int, st *unix.Sta
 // Read gives the bytes of the file, and zeros for what it has lost meanwhile.
 func (c *content) Read(p []byte) (int, error) {
 	switch {
-	case c.data != nil:
-		return c.data.Read(p)
 	case len(p) == 0:
 		return 0, nil
 	case c.ctx.Err() != nil:
@@ -49,9 +49,14 @@ func (c *content) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	p = p[:min(uint64(len(p)), c.size-c.at)]
+	if c.ahead != nil {
+		n := copy(p, c.ahead[c.at:])
+		c.at += uint64(n)
+		return n, nil
+	}
 	n, err := c.fill(p)
 	if err != nil {
-		return 0, fmt.Errorf("%q can't be read at byte %d, and is in the archive already, which ends here; exclude it, or repair what it is on: %w",
+		return 0, fmt.Errorf("%q can't be read from byte %d on, and its beginning is in the archive already; exclude it, or repair what it is on: %w",
 			c.path(), c.at, err)
 	}
 	c.at += uint64(n)
@@ -114,17 +119,26 @@ func (c *content) note(kind Kind) {
 
 func (c *content) path() string { return c.where.pathOf(c.name) }
 
-// Close lets the descriptor go. Further calls do nothing.
+// Close lets go what it holds. Further calls do nothing.
 func (c *content) Close() error {
-	if c.fd >= 0 {
-		_ = unix.Close(c.fd) // only read from
-		c.fd = -1
+	c.closeFile()
+	if c.ahead != nil {
+		c.pool.Put(c.ahead)
+		c.ahead = nil
 	}
 	return nil
 }
 
+func (c *content) closeFile() {
+	closeFD(c.fd)
+	c.fd = -1
+}
+
 // maxAhead is the size up to which files are read before the sink asks for them.
 const maxAhead = 128 << 10
+
+// buffer has a byte more, which shows whether a file has become longer.
+type buffer [maxAhead + 1]byte
 
 // readAhead reads a small file and lets its descriptor go. If the size has changed, that is errChanged, unless
 // it is the last attempt.
@@ -132,20 +146,25 @@ func (c *content) readAhead(last bool) error {
 	if c.size > maxAhead {
 		return nil
 	}
-	data := make([]byte, c.size+1) // the byte more shows whether it has become longer
-	n, err := readFull(c.fd, data)
+	data, ok := c.pool.Get().(*buffer)
+	if !ok {
+		data = new(buffer)
+	}
+	c.ahead = data // so that Close gives it back
+	n, err := readFull(c.fd, data[:c.size+1])
 	switch {
 	case err != nil:
 		return err
 	case uint64(n) != c.size && !last:
 		return errChanged
 	case uint64(n) < c.size:
+		clear(data[n:c.size])
 		c.note(Shrunk)
 	case uint64(n) > c.size:
 		c.note(Grown)
 	}
-	c.data = bytes.NewReader(data[:c.size])
-	return c.Close()
+	c.closeFile()
+	return nil
 }
 
 func readFull(fd int, p []byte) (n int, err error) {
