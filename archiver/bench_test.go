@@ -41,6 +41,7 @@ func (s *nothingSink) AddFile(_ string, _ *pxar.Metadata, _ uint64, content io.R
 
 // smallFiles makes files of 1 to 8 KiB, a hundred in a directory.
 func smallFiles(b *testing.B, count int) (dir string) {
+	b.Helper()
 	dir = b.TempDir()
 	text := bytes.Repeat([]byte("a line of a small file\n"), 400)
 	for i := range count {

@@ -4,9 +4,6 @@ import (
 	"github.com/pbs-like/pbs-like/pxar"
 )
 
-// inode is what the names of a file have in common.
-type inode struct{ dev, ino uint64 }
-
 // firstName is the name under which a file is in the archive, and how many others are still to come.
 type firstName struct {
 	where *place
@@ -15,7 +12,7 @@ type firstName struct {
 }
 
 // links are the files with more names than were seen.
-type links map[inode]firstName
+type links map[Inode]firstName
 
 // maxTarget is how long the path of a first name may be for others to refer to it.
 const maxTarget = 4096
@@ -63,14 +60,14 @@ func (a *Archiver) add(it *item, sink Sink) error {
 	}
 	linked := it.names > 1 && it.where.lengthOf(it.name) <= maxTarget
 	if linked {
-		a.links[inode{it.dev, it.ino}] = firstName{it.where, it.name, it.names - 1}
+		a.links[it.inode] = firstName{it.where, it.name, it.names - 1}
 	}
 	return sink.AddFile(it.name, &it.entry.Metadata, it.entry.Size, it.content, linked)
 }
 
 // take finds the first name of a file, and forgets it with the last of the others.
 func (l links) take(it *item) (firstName, bool) {
-	key := inode{it.dev, it.ino}
+	key := it.inode
 	first, ok := l[key]
 	if !ok || it.names < 2 {
 		return first, false

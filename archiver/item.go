@@ -20,11 +20,11 @@ type item struct {
 	dir    *directory    // held until it is loaded
 	loaded chan struct{} // closed when what follows is there
 
-	entry    pxar.Entry
-	content  *content // of a regular file
-	dev, ino uint64
-	names    uint64 // how many hard links there are
-	err      error
+	entry   pxar.Entry
+	content *content // of a regular file
+	inode   Inode
+	names   uint64 // how many hard links there are
+	err     error
 }
 
 // abandon is for an item that no worker gets.
@@ -86,7 +86,7 @@ func (a *Archiver) loadOnce(ctx context.Context, it *item, last bool) error {
 	if err != nil {
 		return err
 	}
-	it.dev, it.ino, it.names = uint64(st.Dev), st.Ino, uint64(st.Nlink)
+	it.inode, it.names = inodeOf(&st), uint64(st.Nlink)
 	it.entry, err = a.describe(fd, &st, it)
 	if err != nil || it.entry.Kind != pxar.File {
 		_ = unix.Close(fd)

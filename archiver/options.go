@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pbs-like/pbs-like/exclude"
 )
 
@@ -24,6 +26,8 @@ type Options struct {
 	AllFileSystems bool
 	// Devices are further file systems, as st_dev has them, that are entered besides the directory's own.
 	Devices []uint64
+	// KeepOut are directories that stand in the archive empty, such as the store that it is written to.
+	KeepOut []Inode
 	// EntriesMax bounds the entries of the directories on the way to the current one, and with them memory: 0 is [DefaultEntriesMax].
 	EntriesMax int
 	// ReadAhead reads small files before the sink asks for them. It is for sinks that want all contents.
@@ -31,6 +35,11 @@ type Options struct {
 	// Warning is called with what is not as it should be. It may be called by several goroutines at a time.
 	Warning func(Warning)
 }
+
+// Inode is which file something is, under whatever name: st_dev and st_ino of stat(2).
+type Inode struct{ Device, Number uint64 }
+
+func inodeOf(st *unix.Stat_t) Inode { return Inode{uint64(st.Dev), st.Ino} }
 
 func (o Options) entriesMax() int {
 	if o.EntriesMax <= 0 {

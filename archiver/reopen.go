@@ -48,7 +48,7 @@ func openSame(dirfd int, name string, l *level) (int, error) {
 	}
 	var st unix.Stat_t
 	err = again(func() error { return unix.Fstat(fd, &st) })
-	if err == nil && (uint64(st.Dev) != l.dev || st.Ino != l.ino) {
+	if err == nil && inodeOf(&st) != l.inode {
 		err = errMoved
 	}
 	if err != nil {

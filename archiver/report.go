@@ -24,13 +24,15 @@ const (
 	Metadata                   // extended attributes are missing, for they are too big
 	BadPattern                 // a file with patterns, or a line of it, can't be used, and excludes nothing
 	MountPoint                 // another file system; the directory stands there empty, as it should
+	KeptOut                    // one of [Options.KeepOut]; likewise
 )
 
-// String is a few words for people.
+// String says in a few words, for people, what became of it.
 func (k Kind) String() string {
 	names := [...]string{
-		"unknown", "vanished", "permission denied", "unreadable", "changed again and again", "too deep", "became shorter while it was read",
-		"became longer while it was read", "metadata is missing", "unusable pattern", "mount point, not entered",
+		"unknown", "vanished meanwhile", "left out", "left out", "left out", "left empty, for its path is too long",
+		"became shorter while it was read; zeros stand in place of the rest", "became longer while it was read; what came later is not there",
+		"stored without some of its extended attributes", "excludes nothing", "mount point, not entered", "left empty",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return names[0]
@@ -43,7 +45,7 @@ func (k Kind) Incomplete() bool {
 	switch k {
 	case Denied, Unreadable, Changed, TooDeep, Shrunk, Metadata:
 		return true
-	case Vanished, Grown, BadPattern, MountPoint:
+	case Vanished, Grown, BadPattern, MountPoint, KeptOut:
 	}
 	return false
 }
@@ -58,7 +60,7 @@ type Warning struct {
 }
 
 func (w Warning) String() string {
-	if w.Err == nil {
+	if w.Err == nil || w.Kind == Vanished {
 		return fmt.Sprintf("%q: %v", w.Path, w.Kind)
 	}
 	return fmt.Sprintf("%q: %v: %v", w.Path, w.Kind, w.Err)

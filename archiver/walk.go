@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -19,13 +20,13 @@ const maxPath = 64 << 10
 
 // level is a directory on the way to the current one.
 type level struct {
-	dir      *directory // nil if it was closed because many are open
-	where    *place
-	dev, ino uint64
-	entries  []listed
-	next     int
-	list     exclude.List // the patterns that count in it
-	budget   int          // what is left of maxPatterns
+	dir     *directory // nil if it was closed because many are open
+	where   *place
+	inode   Inode
+	entries []listed
+	next    int
+	list    exclude.List // the patterns that count in it
+	budget  int          // what is left of maxPatterns
 }
 
 // walk goes through a tree, depth first in the order of the names, and puts what it finds into
@@ -77,7 +78,7 @@ func (w *walk) root() error {
 	if err := again(func() error { return unix.Fstat(fd, &st) }); err != nil {
 		return &os.PathError{Op: "fstat", Path: w.a.dir.Name(), Err: err}
 	}
-	l.dev, l.ino = uint64(st.Dev), st.Ino
+	l.inode = inodeOf(&st)
 	m, err := w.a.metadata(fd, &st, l.where.path)
 	if err != nil {
 		return fmt.Errorf("%q: %w", w.a.dir.Name(), err)
@@ -127,7 +128,7 @@ func (w *walk) directory(l *level, name string) (done bool, err error) {
 		return true, w.a.notes.leaveOut(l.where.pathOf(name), err)
 	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return false, nil
-	case uint64(st.Dev) != l.dev:
+	case uint64(st.Dev) != l.inode.Device:
 		return true, w.mountPoint(l, name, &st)
 	}
 	for range attempts {
@@ -138,7 +139,7 @@ func (w *walk) directory(l *level, name string) (done bool, err error) {
 		if kindOf(failure) != Changed {
 			return true, w.a.notes.leaveOut(l.where.pathOf(name), failure)
 		}
-		if st, err = look(l.dir.fd, name); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || uint64(st.Dev) != l.dev {
+		if st, err = look(l.dir.fd, name); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || uint64(st.Dev) != l.inode.Device {
 			break
 		}
 	}
@@ -180,15 +181,19 @@ func (w *walk) mountPoint(l *level, name string, st *unix.Stat_t) error {
 // enter begins a directory, whose descriptor it takes over, with its contents if inside says so.
 func (w *walk) enter(l *level, name string, fd int, st *unix.Stat_t, inside bool) error {
 	below := &level{
-		dir: newDirectory(fd), where: l.where.child(name), dev: uint64(st.Dev), ino: st.Ino, list: l.list, budget: l.budget,
+		dir: newDirectory(fd), where: l.where.child(name), inode: inodeOf(st), list: l.list, budget: l.budget,
 	}
 	m, err := w.a.metadata(fd, st, below.where.path)
 	if err != nil {
 		below.close()
 		return w.a.notes.leaveOut(below.where.path(), err)
 	}
-	if below.where.length > maxPath {
+	switch {
+	case below.where.length > maxPath:
 		w.a.notes.warn(Warning{Kind: TooDeep, Path: below.where.path()})
+		inside = false
+	case slices.Contains(w.a.opts.KeepOut, below.inode):
+		w.a.notes.warn(Warning{Kind: KeptOut, Path: below.where.path()})
 		inside = false
 	}
 	w.push(below, name)

@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 			"endfeed": cmdEndFeed,
 			"random":  cmdRandom,
 			"cutoff":  cmdCutOff,
+			"deep":    cmdDeep,
 		},
 	})
 }

@@ -69,14 +69,14 @@ var house = map[string]place{
 	"extractor": {3, []string{"exclude", "pxar", "internal/beneath", "internal/filemeta", "internal/fsop"}, "makes trees of archives, wherever those are from"},
 
 	"cmd/pbs-like/command": {4, append([]string{
-		"datastore", "treefind", "mount", "extractor", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
+		"archiver", "datastore", "treefind", "mount", "extractor", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
 	"internal/fsop/fsoptest":  {testOnly, []string{"internal/fsop"}, "makes changes fail"},
 	"storelock/storelocktest": {testOnly, []string{"storelock"}, "a store in memory, and what each store has to pass"},
 	"internal/helperproc":     {testOnly, nil, "other processes"},
-	"bench":                   {testOnly, append([]string{"datastore"}, values...), "how fast it is, against the limits of the machine"},
+	"bench":                   {testOnly, append([]string{"datastore", "archiver"}, values...), "how fast it is, against the limits of the machine"},
 	"internal/goldenspec":     {testOnly, nil, "input data that golden vectors name"},
 	"internal/testds":         {testOnly, append([]string{"datastore", "chunkstore", "flock", "internal/beneath", "internal/fsop", "internal/fsop/fsoptest"}, values...), "whole stores"},
 	"internal/lint":           {testOnly, nil, "this"},

@@ -22,7 +22,9 @@ func (p *program) backupCommand() *cli.Command {
 		Description: "Each NAME:PATH becomes one archive of the snapshot. The end of NAME says how it is stored: .img is a\n" +
 			"disk image in chunks of one size; .pxar, .mpxar, .ppxar, .pcat1 and .didx are streams, cut by their\n" +
 			"content; .conf, .json, .key, .log and .blob are small files that are stored whole. PATH is a file, a\n" +
-			"block device, a FIFO, or - for standard input.\n\n" +
+			"block device, a FIFO, or - for standard input; for a .pxar also a directory, which is stored with all\n" +
+			"that is in it on its file system. Files named .pxarexclude in it hold patterns of what is left out, a line\n" +
+			"each. What can't be read is left out too, and named at the end; the exit code is then 3.\n\n" +
 			"While it runs, the group, the new snapshot and the base are locked: other backups of the group and the\n" +
 			"removal of these are refused. The snapshot counts from the moment in which all of it is on disk; until\n" +
 			"then an error or an interruption leaves nothing behind.\n\n" +
@@ -45,7 +47,7 @@ func (p *program) backupCommand() *cli.Command {
 			&cli.StringFlag{Name: "notes", Usage: "`TEXT` to be kept with the snapshot"},
 			lockWaitFlag(),
 			formatFlag(),
-		}, cryptFlags()...),
+		}, append(directoryFlags(), cryptFlags()...)...),
 		Action: withArgs(args, p.backup),
 	}
 }
@@ -66,11 +68,18 @@ func (p *program) backup(c *cli.Context) error {
 	if err := openSources(order.sources, p.streams.In); err != nil {
 		return err
 	}
+	if err := checkTreeFlags(c, order.sources); err != nil {
+		return err
+	}
+	order.trees.tell = p.tellTree
 	result, err := runBackup(c.Context, ds, order)
 	if err != nil {
 		return err
 	}
-	return p.printBackup(order.format, result)
+	if err := p.printBackup(order.format, result); err != nil {
+		return err
+	}
+	return treesIncomplete(result.trees)
 }
 
 // backupOrder is what a command line asks to be backed up.
@@ -78,6 +87,7 @@ type backupOrder struct {
 	group   backupinfo.Group
 	options datastore.BackupOptions
 	sources []*source
+	trees   treeOrder
 	format  outputFormat
 }
 
@@ -89,6 +99,9 @@ func readBackupOrder(c *cli.Context) (order backupOrder, err error) {
 		return order, err
 	}
 	if order.group, err = backupGroup(c); err != nil {
+		return order, err
+	}
+	if order.trees, err = readTreeOrder(c); err != nil {
 		return order, err
 	}
 	order.options, err = backupOptions(c, order.group)
@@ -164,7 +177,8 @@ type backupResult struct {
 	base     *backupinfo.Snapshot
 	mode     backupinfo.CryptMode
 	key      *keys.Key
-	archives []datastore.ArchiveStats
+	archives []datastore.ArchiveStats // of all but the directories
+	trees    []treeResult
 }
 
 func runBackup(ctx context.Context, ds *datastore.Datastore, order backupOrder) (result backupResult, err error) {
@@ -182,12 +196,22 @@ func runBackup(ctx context.Context, ds *datastore.Datastore, order backupOrder) 
 		result.base = &base
 	}
 	for _, s := range order.sources {
-		stats, err := s.store(ctx, w)
-		if err != nil {
+		if err := result.add(ctx, w, ds, s, order.trees); err != nil {
 			return result, err
 		}
-		result.archives = append(result.archives, stats)
 	}
 	_, err = w.Commit(ctx)
 	return result, err
+}
+
+// add stores one source.
+func (r *backupResult) add(ctx context.Context, w *datastore.SnapshotWriter, ds *datastore.Datastore, s *source, trees treeOrder) error {
+	if s.dir {
+		tree, err := s.storeTree(ctx, w, ds, trees)
+		r.trees = append(r.trees, tree)
+		return err
+	}
+	stats, err := s.store(ctx, w)
+	r.archives = append(r.archives, stats)
+	return err
 }

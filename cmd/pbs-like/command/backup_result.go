@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -18,6 +19,9 @@ func (p *program) printBackup(format outputFormat, r backupResult) error {
 	var lines []string
 	for _, a := range r.archives {
 		lines = append(lines, archiveLine(a))
+	}
+	for _, t := range r.trees {
+		lines = append(lines, treeLines(t)...)
 	}
 	end := "snapshot " + withNamespace(r.snapshot.Group.Namespace, r.snapshot.String())
 	if r.base != nil {
@@ -56,6 +60,8 @@ type backupJSON struct {
 	Type     backupinfo.Type `json:"backup-type"`
 	Base     string          `json:"base,omitempty"`
 
+	Trees []treeJSON `json:"directories,omitempty"`
+
 	CryptMode   backupinfo.CryptMode `json:"crypt-mode"`
 	Fingerprint string               `json:"fingerprint,omitempty"`
 
@@ -88,7 +94,12 @@ func newBackupJSON(r backupResult) backupJSON {
 	if r.base != nil {
 		out.Base = r.base.String()
 	}
-	for _, a := range r.archives {
+	archives := slices.Clone(r.archives)
+	for _, t := range r.trees {
+		archives = append(archives, t.stats.Archives...)
+		out.Trees = append(out.Trees, newTreeJSON(t))
+	}
+	for _, a := range archives {
 		out.Archives = append(out.Archives, archiveJSON{
 			Chunks: a.Chunks, Duration: a.Duration.Seconds(), Name: a.Name,
 			ReusedBytes: a.ReusedBytes, ReusedChunks: a.ReusedChunks, Size: a.Size,

@@ -19,15 +19,9 @@ func commandsToCome() map[string]string {
 
 // flagsToCome are the same for flags.
 func flagsToCome() map[string]string {
-	const directories = "backing up directories is not there yet"
 	return map[string]string{
-		"all-file-systems":      directories,
-		"change-detection-mode": directories,
-		"exclude":               directories,
-		"include-dev":           directories,
-		"skip-lost-and-found":   directories,
-		"rate":                  noServer,
-		"burst":                 noServer,
+		"rate":  noServer,
+		"burst": noServer,
 	}
 }
 

@@ -28,6 +28,7 @@ type source struct {
 	owned bool  // close it
 	size  int64 // of a file or device
 	flow  bool  // a pipe, FIFO or terminal: can only be read once, from front to back
+	dir   bool
 }
 
 // parseSources reads "NAME:PATH" words.
@@ -138,14 +139,23 @@ func (s *source) look() error {
 	case mode.Type() == fs.ModeNamedPipe:
 		s.flow = true
 	case mode.IsDir():
-		err = fmt.Errorf("backup source %q is a directory; directories can't be backed up yet, only files, block devices and pipes", s.path)
+		s.dir = true
+		err = s.checkDirectoryName()
 	default:
 		err = fmt.Errorf("backup source %q is neither a file, a block device nor a pipe", s.path)
 	}
 	return err
 }
 
-// store writes the archive.
+// checkDirectoryName is for a directory: only a .pxar holds one.
+func (s *source) checkDirectoryName() error {
+	if strings.HasSuffix(s.name.Display(), ".pxar") && s.name.Kind() == backupinfo.DynamicIndex {
+		return nil
+	}
+	return usageErrorf("backup source %q is a directory, which is stored as a .pxar, like root.pxar:%s; %q can't hold one", s.path, s.path, s.name.Display())
+}
+
+// store writes the archive of anything but a directory.
 func (s *source) store(ctx context.Context, w *datastore.SnapshotWriter) (datastore.ArchiveStats, error) {
 	if s.name.Kind() == backupinfo.FixedIndex && !s.flow {
 		return w.AddImage(ctx, s.name, s.file, s.size)
