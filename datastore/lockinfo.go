@@ -11,6 +11,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 // LockResource is what a lock is on.
@@ -39,19 +40,24 @@ const (
 	LockByFile      LockMeans = "file"      // flock(2) on the file itself
 	LockByRecord    LockMeans = "record"    // a record lock on .lock
 	LockByServer    LockMeans = "server"    // flock(2) on a file in the server's run directory
+	LockByLease     LockMeans = "lease"     // a store lock, perhaps of another host
 )
 
 // LockInfo is one process that holds one lock.
 type LockInfo struct {
 	Resource LockResource
 	// Object is the group, or the snapshot, whose manifest it may be. It is zero for the
-	// datastore and others, and has the namespace only where that is what is locked.
+	// datastore and others, and has the namespace only where that is what is locked. A lease on
+	// snapshots or manifests is on all of the group that it has.
 	Object backupinfo.Object
 	Means  LockMeans
 	// Path is the locked file: relative to the store, or absolute for the server's.
 	Path string
-	// Holder is who has it, and in which mode.
+	// Holder is who has it, and in which mode. Of a lease, Since is when it was taken, by the
+	// holder's clock, and PID is that of a process on the holder's host, which Lease names.
 	Holder flock.Holder
+	// Lease is what a store lock says of itself and since when it was seen unchanged; nil: it is none.
+	Lease *storelock.Info
 	// Activities are what the holder says that it does, see [ActivityPlace].
 	Activities []Activity
 	// Tasks are those of the server for one of which its process holds the lock.
@@ -73,10 +79,11 @@ type LocksOptions struct {
 }
 
 // Locks lists all locks on the store, and who holds them: those of this program, of
-// other programs that lock its files, and those that a server of this machine has
-// on files of its own. It is one look at a moment: it takes no lock, and what it tells may
+// other programs that lock its files, those that a server of this machine has
+// on files of its own, and the leases of a store that several hosts share, of which one and the same
+// operation has several, besides its other locks. It is one look at a moment: it takes no lock, and what it tells may
 // be over. The order is that of the namespaces, groups and snapshots; what belongs
-// to the datastore as a whole comes first, and the server's files last. An
+// to the datastore as a whole comes first, and the server's files and the leases last. An
 // [EntryError] stands for what could not be looked at; other errors end the listing.
 //
 // It costs one pass over the processes of the machine and one over the store's
@@ -94,7 +101,11 @@ func (d *Datastore) Locks(ctx context.Context, opts LocksOptions) iter.Seq2[Lock
 			return
 		}
 		l := &lockLister{ctx: ctx, store: d, opts: opts, root: root, yield: yield, seen: map[identity]bool{}}
-		if err := l.run(); err != nil && !errors.Is(err, errEnough) {
+		err = l.run()
+		if err == nil {
+			err = l.leases()
+		}
+		if err != nil && !errors.Is(err, errEnough) {
 			yield(LockInfo{}, err)
 		}
 	}

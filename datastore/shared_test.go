@@ -17,6 +17,8 @@ import (
 // oneRound is the shortest test of a store.
 var oneRound = storelock.SelfTestOptions{Rounds: 1}
 
+var breakAll = storelock.BreakOptions{Force: true}
+
 func share(t testing.TB, store *testds.Store, stale time.Duration) {
 	t.Helper()
 	_, err := store.Open(datastore.Options{}).SetLockScheme(t.Context(), datastore.LockShared, datastore.SetLockSchemeOptions{Stale: stale, Test: oneRound})

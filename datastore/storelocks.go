@@ -24,11 +24,15 @@ import (
 const (
 	storeResource = "datastore"
 	treeResource  = "namespaces"
+
+	groupKind     = "group"
+	snapshotsKind = "snapshots"
+	manifestsKind = "manifests"
 )
 
-func groupResource(group backupinfo.Group) string     { return "group/" + group.Dir() }
-func snapshotsResource(group backupinfo.Group) string { return "snapshots/" + group.Dir() }
-func manifestsResource(group backupinfo.Group) string { return "manifests/" + group.Dir() }
+func groupResource(group backupinfo.Group) string     { return groupKind + "/" + group.Dir() }
+func snapshotsResource(group backupinfo.Group) string { return snapshotsKind + "/" + group.Dir() }
+func manifestsResource(group backupinfo.Group) string { return manifestsKind + "/" + group.Dir() }
 
 // StoreLockedError says who holds a store lock. It unwraps to flock.ErrLocked and
 // to the *storelock.LockedError.

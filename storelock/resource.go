@@ -1,6 +1,11 @@
 package storelock
 
-import "github.com/pbs-like/pbs-like/internal/unitname"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pbs-like/pbs-like/internal/unitname"
+)
 
 // ResourceDir names the directory of the lock of one of many resources: what a
 // Proxmox Backup Server makes of names of locks, systemd's escaping of a path. "/"
@@ -17,4 +22,28 @@ func ResourceDir(resource string) string {
 		return "+" + name
 	}
 	return name
+}
+
+// Resource is the opposite of ResourceDir. It says false of what is no such name, and of a
+// hash, which tells nothing.
+func Resource(dir string) (resource string, ok bool) {
+	var b strings.Builder
+	for rest := dir; rest != ""; {
+		switch c := rest[0]; {
+		case c == '-':
+			b.WriteByte('/')
+			rest = rest[1:]
+		case c == '\\' && len(rest) >= len(`\x2d`) && rest[1] == 'x':
+			n, err := strconv.ParseUint(rest[2:4], 16, 8)
+			if err != nil {
+				return "", false
+			}
+			b.WriteByte(byte(n))
+			rest = rest[4:]
+		default:
+			b.WriteByte(c)
+			rest = rest[1:]
+		}
+	}
+	return b.String(), ResourceDir(b.String()) == dir && !strings.HasPrefix(dir, "+")
 }

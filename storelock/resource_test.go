@@ -19,8 +19,16 @@ func TestResourcesNeverShareADirectory(t *testing.T) {
 			t.Errorf("%q and %q share %q", name, other, dir)
 		}
 		seen[dir] = name
+		if back, ok := Resource(dir); ok != (dir[0] != '+' && name != "") || ok && back != name {
+			t.Errorf("%q gives %q, which gives %q, %v", name, dir, back, ok)
+		}
 		if dir == "" || len(dir) > 255 || strings.ContainsAny(dir, "/\x00") || dir[0] == '.' {
 			t.Errorf("%q gives %q, which is no name of a directory", name, dir)
+		}
+	}
+	for _, dir := range []string{"", `a\x`, `a\xg0`, `\x61`, ".a", "a b", `\X2d`} {
+		if name, ok := Resource(dir); ok {
+			t.Errorf("%q is no name of a resource's directory, and gives %q", dir, name)
 		}
 	}
 	for name, want := range map[string]string{"vm/100/2026-01-15T03:00:00Z": `vm-100-2026\x2d01\x2d15T03\x3a00\x3a00Z`, ".x": `\x2ex`} {

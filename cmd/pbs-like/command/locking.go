@@ -22,7 +22,10 @@ func (p *program) lockingCommand() *cli.Command {
 				Name: "test", Usage: "find out whether the datastore is fit for store locks, and how fast they are",
 				Description: "Makes, lists, reads and removes small files in the datastore, or in --" + flagLockStore + ", and tells how\n" +
 					"long that took. It sees what this host sees: caches of other hosts may be further behind.",
-				Flags: []cli.Flag{formatFlag()}, Action: withArgs("", p.testLocking),
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "peer", Usage: "find out what two hosts see of each other: both run this at once, with the same new `WORD`"},
+					formatFlag(),
+				}, Action: withArgs("", p.testLocking),
 			}, {
 				Name: "set", Usage: "say which locks are in force from now on, for everybody", ArgsUsage: "shared|local",
 				Description: "With shared, several hosts may use the datastore, all of them with this program: every operation also takes\n" +
@@ -38,7 +41,8 @@ func (p *program) lockingCommand() *cli.Command {
 				Action: withArgs("shared|local", p.setLocking),
 			}, {
 				Name: "list", Usage: "list store locks, of all hosts",
-				Description: "Lists who holds store locks of the datastore, or of --" + flagLockStore + ", or waits for one. What can't be\n" +
+				Description: "Lists who holds store locks of the datastore, or of --" + flagLockStore + ", or waits for one. SINCE and REFRESHED\n" +
+					"go by the clock of the holder's host, STALE IN by this one's, from when it saw the lock first. What can't be\n" +
 					"read counts as an exclusive lock until it is stale.",
 				Flags: []cli.Flag{formatFlag()}, Action: withArgs("", p.listLocking),
 			}, {
@@ -160,22 +164,24 @@ func (p *program) testLocking(c *cli.Context) error {
 	return writeJSON(p.out, map[string]any{
 		"rounds": report.Rounds, "list-seconds": report.List.Seconds(), "load-seconds": report.Load.Seconds(), "store-seconds": report.Store.Seconds(),
 		"delete-seconds": report.Delete.Seconds(), "recheck-delay-seconds": report.RecheckDelay.Seconds(),
+		"peer-store-seconds": report.PeerStoreVisible.Seconds(), "peer-delete-seconds": report.PeerDeleteVisible.Seconds(),
 	}, format == formatJSONPretty)
 }
 
 func (p *program) selfTest(c *cli.Context) (storelock.Report, error) {
+	opts := storelock.SelfTestOptions{Peer: c.String("peer")}
 	if p.settings.lockStore == "" {
 		ds, err := p.open(c)
 		if err != nil {
 			return storelock.Report{}, err
 		}
-		return ds.TestStoreLocks(c.Context, storelock.SelfTestOptions{})
+		return ds.TestStoreLocks(c.Context, opts)
 	}
 	backend, closer, err := p.openLockStore()
 	if err != nil {
 		return storelock.Report{}, err
 	}
-	report, err := storelock.SelfTest(c.Context, backend, storelock.SelfTestOptions{})
+	report, err := storelock.SelfTest(c.Context, backend, opts)
 	if closeErr := closer(); err == nil {
 		err = closeErr
 	}

@@ -19,7 +19,9 @@ type storeLockJSON struct {
 	Message  string  `json:"message,omitempty"`
 	Name     string  `json:"object"`
 	PID      int64   `json:"pid,omitempty"`
+	Same     float64 `json:"unchanged-seconds"`
 	Resource string  `json:"resource,omitempty"`
+	Since    int64   `json:"since,omitempty"`
 	State    string  `json:"state"`
 	Time     int64   `json:"time,omitempty"`
 	User     string  `json:"user,omitempty"`
@@ -29,12 +31,15 @@ type storeLockJSON struct {
 func newStoreLockJSON(l datastore.StoreLock) any {
 	out := storeLockJSON{
 		Command: l.Command, Host: l.HostID, Instance: l.Instance, Message: l.Message, Name: l.Name, PID: l.PID, Resource: l.Resource,
-		State: lockState(l.Info), User: l.User, Left: l.Left.Seconds(),
+		State: lockState(l.Info), User: l.User, Left: l.Left.Seconds(), Same: l.Watched.Seconds(),
 	}
 	if l.Err != nil {
 		out.Error = l.Err.Error()
 	} else {
 		out.Time = l.Time.Unix()
+	}
+	if !l.Since.IsZero() {
+		out.Since = l.Since.Unix()
 	}
 	return out
 }
@@ -42,9 +47,12 @@ func newStoreLockJSON(l datastore.StoreLock) any {
 func storeLockRow(l datastore.StoreLock) []string {
 	pid, since := "", ""
 	if l.Err == nil {
-		pid, since = strconv.FormatInt(l.PID, 10), l.Time.UTC().Format(time.RFC3339)
+		pid = strconv.FormatInt(l.PID, 10)
 	}
-	return []string{l.Resource, lockState(l.Info), l.HostID, pid, l.User, since, l.Command, l.Message}
+	if !l.Since.IsZero() {
+		since = l.Since.UTC().Format(time.RFC3339)
+	}
+	return []string{l.Resource, lockState(l.Info), l.HostID, pid, l.User, since, refreshedText(l.Info), max(l.Left, 0).Round(time.Second).String(), l.Command, l.Message}
 }
 
 func storeLockColumns() []column {
@@ -54,7 +62,9 @@ func storeLockColumns() []column {
 		{title: "host"},
 		{title: "pid", right: true},
 		{title: "user"},
+		{title: "since"},
 		{title: "refreshed"},
+		{title: "stale in"},
 		{title: "command"},
 		{title: "message"},
 	}

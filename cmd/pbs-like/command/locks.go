@@ -11,6 +11,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 // wholeStore is how the datastore itself is named where a group or a snapshot may be.
@@ -24,7 +25,9 @@ func (p *program) locksCommand() *cli.Command {
 		ArgsUsage: args,
 		Description: "Lists each lock on the store, or on a group and its snapshots, with the process that holds it and what\n" +
 			"that says that it does: our own, those of other programs, and those of a Proxmox Backup Server on this\n" +
-			"machine, with its task. Takes no locks. SINCE is when the process began. Other users' processes can be\n" +
+			"machine, with its task. Takes no locks. SINCE is when the process began. Of a datastore that several hosts\n" +
+			"share, the leases of all hosts are listed besides: HOST says whose, SINCE is when it was taken, and REFRESHED\n" +
+			"how long ago it was renewed, by the clocks of that host. Other users' processes can be\n" +
 			"looked at by root only; how many there are is said on standard error.\n" +
 			"--watch repeats it until a signal ends it, in place on a terminal; in JSON, each look is one line.",
 		Flags: []cli.Flag{
@@ -115,7 +118,9 @@ func lockColumns() []column {
 		{title: "mode"},
 		{title: "pid", right: true},
 		{title: "user"},
+		{title: "host"},
 		{title: "since"},
+		{title: "refreshed"},
 		{title: "doing"},
 		{title: "command"},
 	}
@@ -130,10 +135,35 @@ func lockRow(l datastore.LockInfo) []string {
 	if !h.Since.IsZero() {
 		since = h.Since.UTC().Format(time.RFC3339)
 	}
-	return []string{lockedThing(l), l.Object.Group.Namespace.String(), string(l.Means), h.Mode.String(), pid, h.User, since, h.Doing, h.Command}
+	host, refreshed, doing := "", "", h.Doing
+	if l.Lease != nil {
+		host, refreshed = l.Lease.HostID, refreshedText(*l.Lease)
+	}
+	if l.Lease != nil && l.Lease.Err != nil {
+		doing = l.Lease.Err.Error()
+	}
+	return []string{
+		lockedThing(l), l.Object.Group.Namespace.String(), string(l.Means), h.Mode.String(), pid, h.User, host, since, refreshed, doing, h.Command,
+	}
+}
+
+// refreshedText is how long ago a lease was renewed, by the clocks of two hosts: for people only.
+func refreshedText(i storelock.Info) string {
+	if i.Err != nil || i.Time.IsZero() {
+		return ""
+	}
+	return time.Since(i.Time).Round(time.Second).String() + " ago"
 }
 
 func lockedThing(l datastore.LockInfo) string {
+	if l.Lease != nil {
+		switch l.Resource { //nolint:exhaustive // the others as below
+		case datastore.LockOnSnapshot:
+			return l.Object.String() + "/*"
+		case datastore.LockOnManifest:
+			return l.Object.String() + "/*/" + strings.TrimSuffix(backupinfo.ManifestName, ".blob")
+		}
+	}
 	switch l.Resource { //nolint:exhaustive // the others are named by their object
 	case datastore.LockOnStore:
 		return wholeStore
@@ -155,11 +185,13 @@ type lockJSON struct {
 	Time       int64           `json:"backup-time,omitempty"`
 	Type       backupinfo.Type `json:"backup-type,omitempty"`
 	Command    string          `json:"command,omitempty"`
+	Host       string          `json:"host-id,omitempty"`
 	Means      string          `json:"means"`
 	Mode       string          `json:"mode"`
 	Namespace  string          `json:"ns,omitempty"`
 	Path       string          `json:"path"`
 	PID        int             `json:"pid,omitempty"`
+	Refreshed  int64           `json:"refreshed,omitempty"`
 	Resource   string          `json:"resource"`
 	Since      int64           `json:"since,omitempty"`
 	Tasks      []string        `json:"tasks"`
@@ -190,6 +222,12 @@ func newLockJSON(l datastore.LockInfo) any {
 	}
 	if !h.Since.IsZero() {
 		out.Since = h.Since.Unix()
+	}
+	if l.Lease != nil {
+		out.Host = l.Lease.HostID
+	}
+	if l.Lease != nil && !l.Lease.Time.IsZero() {
+		out.Refreshed = l.Lease.Time.Unix()
 	}
 	for _, a := range l.Activities {
 		out.Activities = append(out.Activities, activityJSON{a.Done, a.Items, a.Message, a.Object, a.Operation, a.Part, a.Started, a.Total})
