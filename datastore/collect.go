@@ -243,7 +243,10 @@ func (c *collection) clear(ctx context.Context) error {
 	if err := c.sweepChunks(ctx); err != nil {
 		return err
 	}
-	return c.sweepLeftovers(ctx)
+	if err := c.sweepLeftovers(ctx); err != nil {
+		return err
+	}
+	return c.retireLocks(ctx)
 }
 
 // syncBeside makes the rename of each leftover durable that lies beside what it was:

@@ -18,6 +18,6 @@
 //
 // Nothing is synced: after a power cut an object may be empty or back, and
 // then it goes stale. On a network file system, a listing may come from a cache: have
-// the store tested, from two hosts. The directories of resources are not removed
-// again. Linux only.
+// the store tested, from two hosts. The directories of resources stay until
+// somebody calls [Store.Retire]. Linux only.
 package dirstore

@@ -52,7 +52,8 @@ func storeLockRow(l datastore.StoreLock) []string {
 	if !l.Since.IsZero() {
 		since = l.Since.UTC().Format(time.RFC3339)
 	}
-	return []string{l.Resource, lockState(l.Info), l.HostID, pid, l.User, since, refreshedText(l.Info), max(l.Left, 0).Round(time.Second).String(), l.Command, l.Message}
+	left := max(l.Left, 0).Round(time.Second).String()
+	return []string{l.Resource, lockState(l.Info), l.HostID, pid, l.User, since, refreshedText(l.Info), left, l.Command, l.Message}
 }
 
 func storeLockColumns() []column {
