@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -56,7 +55,7 @@ func (r *run) copy(d *directory, e *pxar.Entry) error {
 }
 
 func (r *run) linkTo(d *directory, e *pxar.Entry, first string) error {
-	file, err := r.openRestored(strings.TrimPrefix(first, "/"))
+	file, err := beneath.Open(r.target, strings.TrimPrefix(first, "/"), unix.O_PATH, 0) // never through a link
 	if err != nil {
 		return err
 	}
@@ -81,31 +80,6 @@ func (r *run) linkTo(d *directory, e *pxar.Entry, first string) error {
 	}
 	r.change(func(s *Stats) { s.Hardlinks++ })
 	return nil
-}
-
-// openRestored finds a file below the target, which must not be reached through a symbolic link. Paths may be longer than a
-// system call takes.
-func (r *run) openRestored(path string) (*os.File, error) {
-	const longest = 2048
-	dir := r.target
-	for len(path) > longest {
-		cut := strings.LastIndexByte(path[:longest], '/')
-		if cut < 0 {
-			break
-		}
-		next, err := beneath.Open(dir, path[:cut], unix.O_PATH|unix.O_DIRECTORY, 0)
-		if dir != r.target {
-			dir.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		dir, path = next, path[cut+1:]
-	}
-	if dir != r.target {
-		defer dir.Close()
-	}
-	return beneath.Open(dir, path, unix.O_PATH, 0)
 }
 
 // linkat gives what a pinned descriptor is of one more name.
