@@ -122,7 +122,7 @@ func (v *visitor) item(i *item) error {
 		v.top(i)
 		return nil
 	}
-	if name := i.name(); v.Matcher.wants(i.kind) && v.Matcher.mayMatch(name) && v.Matcher.matches(name, pathInArchive(i.path)) {
+	if v.Matcher.Matches(pathInArchive(i.path), i.kind) {
 		return v.found(*i)
 	}
 	return nil

@@ -52,7 +52,7 @@ func TestAListFindsWhatALookAtEachEntryFinds(t *testing.T) {
 		var want []item
 		for _, i := range items {
 			w.add(&i)
-			if p := pathInArchive(i.path); p != "/" && m.takes(p, i.kind) {
+			if p := pathInArchive(i.path); p != "/" && m.Matches(p, i.kind) {
 				want = append(want, i)
 			}
 		}

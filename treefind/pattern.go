@@ -152,6 +152,12 @@ func (m *Matcher) wants(kind catalog.Kind) bool {
 	return true
 }
 
+// Matches tells whether an entry of a kind with a path is looked for. The path begins with a slash, and is not that alone.
+func (m *Matcher) Matches(path string, kind catalog.Kind) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return m.wants(kind) && m.mayMatch(name) && m.matches(name, path)
+}
+
 // mayMatch is a quick look at a name, which turns nearly everything away.
 func (m *Matcher) mayMatch(name string) bool {
 	name = m.folded(name)

@@ -9,11 +9,6 @@ import (
 	"github.com/pbs-like/pbs-like/catalog"
 )
 
-func (m *Matcher) takes(path string, kind catalog.Kind) bool {
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	return m.wants(kind) && m.mayMatch(name) && m.matches(name, path)
-}
-
 func TestPatternsWithASlashArePathsAndOthersAreNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -58,7 +53,7 @@ func TestPatternsWithASlashArePathsAndOthersAreNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.takes(c.path, catalog.File) != c.want {
+		if m.Matches(c.path, catalog.File) != c.want {
 			t.Errorf("%+v, %q: want %v", c.query, c.path, c.want)
 		}
 	}
@@ -67,7 +62,7 @@ func TestPatternsWithASlashArePathsAndOthersAreNames(t *testing.T) {
 func TestHardLinksAreFiles(t *testing.T) {
 	t.Parallel()
 	m, err := Compile(Query{Pattern: "x", Kinds: Files})
-	if err != nil || !m.takes("/x", catalog.Hardlink) || m.takes("/x", catalog.FIFO) {
+	if err != nil || !m.Matches("/x", catalog.Hardlink) || m.Matches("/x", catalog.FIFO) {
 		t.Error(err)
 	}
 }

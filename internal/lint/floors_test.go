@@ -64,12 +64,14 @@ var house = map[string]place{
 
 	"treefind": {3, []string{"datastore", "backupinfo", "catalog", "exclude", "keys", "pxar", "internal/beneath", "internal/fsop"}, "looks through a store's snapshots, changes none"},
 
+	"treediff": {3, []string{"datastore", "pxar"}, "compares what is in two open snapshots, changes none"},
+
 	"mount": {3, []string{"datastore", "backupinfo", "blob", "digest", "flock", "keys", "pxar", "storelock"}, "shows what a datastore's readers give as a file system"},
 
 	"extractor": {3, []string{"exclude", "pxar", "internal/beneath", "internal/filemeta", "internal/fsop"}, "makes trees of archives, wherever those are from"},
 
 	"cmd/pbs-like/command": {4, append([]string{
-		"archiver", "datastore", "treefind", "mount", "extractor", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
+		"archiver", "datastore", "treefind", "treediff", "mount", "extractor", "flock", "chunkstore", "internal/fsop", "storelock", "storelock/dirstore", "storelock/s3store",
 	}, values...), "flags to options, one call, results; the packages below the datastore for their errors and options only, and to write key files"},
 	"cmd/pbs-like": {5, []string{"cmd/pbs-like/command"}, "main.go"},
 
@@ -160,7 +162,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "flock internal/procstat": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
 		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true, "reuse pxar": true, "reuse index": true,
-		"treefind datastore": true, "mount datastore": true,
+		"treefind datastore": true, "treediff datastore": true, "mount datastore": true,
 	}
 	for path, p := range house {
 		for _, below := range p.imports {

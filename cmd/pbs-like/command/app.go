@@ -112,6 +112,7 @@ func (p *program) commands() []*cli.Command {
 		p.catCommand(),
 		p.exportCommand(),
 		p.findCommand(),
+		p.diffCommand(),
 		p.mountCommand(),
 		p.removeSnapshotCommand("remove-snapshot", "forget"),
 		p.removeGroupCommand("remove-group"),

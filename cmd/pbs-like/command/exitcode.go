@@ -36,7 +36,7 @@ func exitCodes() []exitCodeMeaning {
 		{exitDone, "done"},
 		{exitFailed, "failed"},
 		{exitUsage, "the command line cannot be carried out as it stands; nothing was done"},
-		{exitPartly, "done in part: something was kept or could not be read, and the output names it"},
+		{exitPartly, "done in part: something was kept or could not be read, and the output names it; of diff --exit-code: not equal"},
 		{exitNotFound, "no such datastore, namespace, group, snapshot, archive or file in it"},
 		{exitLocked, "in use: somebody holds a lock, and the message says who; or unfinished, and presumably in use; or in maintenance"},
 		{exitCorrupt, "stored data is damaged"},
@@ -72,7 +72,7 @@ func exitCode(ctx context.Context, err error) int {
 		return ran.code
 	case errors.As(err, &usage):
 		return exitUsage
-	case errors.Is(err, errPartly):
+	case errors.Is(err, errPartly), errors.Is(err, errDiffers):
 		return exitPartly
 	case errors.Is(err, flock.ErrChanged), errors.Is(err, storelock.ErrLost), errors.Is(err, storelock.ErrNotLocked):
 		return exitLockLost

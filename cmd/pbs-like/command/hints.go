@@ -28,6 +28,7 @@ func hints() []hint {
 		{"", is(datastore.ErrMaintenance), "if that server does not run, --server-stopped says so, and goes on"},
 		{"gc", isUnmounted, "if it does not belong there any more, --" + flagForgetMount + " DIR says so"},
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
+		{"diff", is(datastore.ErrIncomparable), "--" + flagContent + " reads and compares both"},
 		{"restore", is(blob.ErrNeedKey), "--" + flagKeyfile + " names its file"},
 		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
 		{"backup", isNoNamespace, "\"namespace create\" makes it"},

@@ -5,8 +5,7 @@ package command
 func commandsToCome() map[string]string {
 	return map[string]string{
 		"benchmark": "measuring is not there yet",
-		"catalog":   `"ls" lists what is in an archive, "cat" and "export" get it out`,
-		"diff":      "comparing archives is not there yet",
+		"catalog":   `"ls" lists what is in an archive, "find" looks for a name in all of them, "cat" and "export" get it out`,
 		"login":     noServer,
 		"logout":    noServer,
 		"map":       "mapping images is not there yet",
