@@ -3,7 +3,9 @@ package main
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pbs-like/pbs-like/storelock/storelocktest"
 )
 
 func TestMain(m *testing.M) {
@@ -36,8 +40,27 @@ func TestScripts(t *testing.T) {
 			"random":  cmdRandom,
 			"cutoff":  cmdCutOff,
 			"deep":    cmdDeep,
+
+			"objectstore": cmdObjectStore,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "objectstore" {
+				return storelocktest.HasObjectStore(), nil
+			}
+			return false, fmt.Errorf("no condition %q", cond)
 		},
 	})
+}
+
+// objectstore starts a server with a bucket, and makes the program use it.
+func cmdObjectStore(ts *testscript.TestScript, _ bool, _ []string) {
+	server, err := storelocktest.StartObjectStore(context.Background(), ts.MkAbs("server"))
+	ts.Check(err)
+	ts.Defer(server.Close)
+	ts.Setenv("AWS_ENDPOINT_URL", server.Endpoint)
+	ts.Setenv("AWS_REGION", "us-east-1")
+	ts.Setenv("AWS_ACCESS_KEY_ID", storelocktest.AccessKey)
+	ts.Setenv("AWS_SECRET_ACCESS_KEY", storelocktest.SecretKey)
 }
 
 // scriptEnvironment keeps the user's own store out of the stories.

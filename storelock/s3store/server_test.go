@@ -2,22 +2,15 @@ package s3store_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,123 +19,28 @@ import (
 	"github.com/pbs-like/pbs-like/storelock/storelocktest"
 )
 
-// serverVersion is what is installed if there is no versitygw yet. It has hundreds of
-// requirements of its own, so it is in no go.mod of ours.
-const serverVersion = "v1.8.0"
-
-// program is built once for all tests of this process, and kept for later ones.
-var program = sync.OnceValues(func() (string, error) {
-	if path, err := exec.LookPath("versitygw"); err == nil {
-		return path, nil
-	}
-	if path, err := filepath.Abs("../../.bin/versitygw-" + serverVersion); err == nil {
-		if _, err := os.Stat(path); err == nil { // make object-store
-			return path, nil
-		}
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "pbs-like-test", serverVersion)
-	path := filepath.Join(dir, "versitygw")
-	if _, err := os.Stat(path); err == nil {
-		return path, nil
-	}
-	ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
-	defer stop()
-	cmd := exec.CommandContext(ctx, "go", "install", "github.com/versity/versitygw/cmd/versitygw@"+serverVersion)
-	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=-mod=mod")
-	cmd.Dir = os.TempDir()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
-})
-
 // server starts a real server on loopback and gives its address.
 func server(t *testing.T) string {
 	t.Helper()
-	path, err := program()
+	s, err := storelocktest.StartObjectStore(t.Context(), t.TempDir())
 	if err != nil {
-		t.Skipf("NOT TESTED against a real server: versitygw %s can't be had: %v", serverVersion, err)
-	}
-	root := t.TempDir()
-	if err := os.Mkdir(filepath.Join(root, "bucket"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	address := freeAddress(t)
-	cmd := exec.CommandContext(t.Context(), path, "--access", "me", "--secret", "secret-secret", "--port", address, "--quiet", "posix", "--sidecar", t.TempDir(), root)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	var out output
-	cmd.Stdout, cmd.Stderr = &out, &out
-	started, ended := make(chan error), make(chan struct{})
-	go func() {
-		defer close(ended)
-		// The signal comes when the thread ends that has started the process.
-		runtime.LockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
+		t.Skip("NOT TESTED against a real server: ", err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
+		s.Close()
 		if t.Failed() {
-			t.Logf("the server: %v\n%s", cmd.ProcessState, out.String())
+			t.Log(s.Output())
 		}
 	})
-	for end := time.Now().Add(30 * time.Second); ; {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			return "http://" + address
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the server does not listen\n%s", out.String())
-		}
-		time.Sleep(10 * time.Millisecond) // it says nothing when it is ready
-	}
-}
-
-type output struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.text = append(o.text, p...)
-	return len(p), nil
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return string(o.text)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return s.Endpoint
 }
 
 var places atomic.Int64
 
 func open(t *testing.T, endpoint string) *s3store.Store {
 	t.Helper()
-	s, err := s3store.Open(fmt.Sprintf("s3://bucket/place/%d", places.Add(1)), s3store.Options{
-		Endpoint: endpoint, Region: "us-east-1", AccessKey: "me", SecretKey: "secret-secret",
+	s, err := s3store.Open(fmt.Sprintf("s3://"+storelocktest.Bucket+"/place/%d", places.Add(1)), s3store.Options{
+		Endpoint: endpoint, Region: "us-east-1", AccessKey: storelocktest.AccessKey, SecretKey: storelocktest.SecretKey,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,6 +134,49 @@ func TestEachFaultOfTheNetworkLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// TestAServerWithoutConditionalRequestsHasAllThatIsNeeded: one that refuses whatever has a condition.
+func TestAServerWithoutConditionalRequestsHasAllThatIsNeeded(t *testing.T) {
+	t.Parallel()
+	s := open(t, proxy(t, server(t), func(r *http.Request) string {
+		for _, header := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "X-Amz-If-Match-Size"} {
+			if r.Header.Get(header) != "" {
+				t.Errorf("%s %s has %s", r.Method, r.URL, header)
+				return "refuse"
+			}
+		}
+		return ""
+	}))
+	var inside, turns atomic.Int64
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 3 {
+				g, err := storelock.Acquire(t.Context(), s, storelock.Options{Exclusive: true, Timeout: 20 * time.Second, RecheckDelay: 20 * time.Millisecond})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two at a time")
+				}
+				if err := g.Migrate(t.Context(), storelock.Owner{}); err != nil {
+					t.Error(err)
+				}
+				turns.Add(1)
+				inside.Add(-1)
+				if err := g.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if _, err := storelock.SelfTest(t.Context(), s, storelock.SelfTestOptions{}); err != nil || turns.Load() != 12 {
+		t.Errorf("%d turns, %v", turns.Load(), err)
+	}
+	wantNothing(t, s)
+}
+
 func wantNothing(t *testing.T, s *s3store.Store) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; {
@@ -254,7 +195,7 @@ func wantNothing(t *testing.T, s *s3store.Store) {
 
 func TestAMissingBucketIsNoEmptyStore(t *testing.T) {
 	t.Parallel()
-	s, err := s3store.Open("s3://nowhere/x", s3store.Options{Endpoint: server(t), Region: "us-east-1", AccessKey: "me", SecretKey: "secret-secret"})
+	s, err := s3store.Open("s3://nowhere/x", s3store.Options{Endpoint: server(t), Region: "us-east-1", AccessKey: storelocktest.AccessKey, SecretKey: storelocktest.SecretKey})
 	if err != nil {
 		t.Fatal(err)
 	}
