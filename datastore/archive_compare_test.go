@@ -22,7 +22,7 @@ func openedArchive(t testing.TB, store *testds.Store, time backupinfo.Time, name
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close() //nolint:errcheck // what Commit says counts
+	defer w.Close()
 	archive := archiveName(t, name)
 	if archive.Kind() == backupinfo.FixedIndex {
 		_, err = w.AddImage(t.Context(), archive, bytes.NewReader(data), int64(len(data)))

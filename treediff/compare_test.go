@@ -160,7 +160,7 @@ func TestTwoTreesDifferInWhatALookAtEverythingFinds(t *testing.T) {
 		new, closeNew := open(rt, write(rt, after, rapid.Bool().Draw(rt, "split"), rapid.Uint64().Draw(rt, "seed")))
 		defer closeNew()
 		want := naive(read(rt, old), read(rt, new))
-		got, report := compared(rt, t, old, new, treediff.Options{Content: true})
+		got, report := compared(t.Context(), rt, old, new, treediff.Options{Content: true})
 		if !slices.Equal(got, want) || report.NotCompared > 0 || report.Equal() != (len(want) == 0) {
 			rt.Errorf("%+v: got\n%s\nwant\n%s", report, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
@@ -205,7 +205,7 @@ func TestTheOriginalsArchivesDifferInWhatALookAtEverythingFinds(t *testing.T) {
 	for i, old := range trees {
 		for j, new := range trees {
 			want := naive(read(t, old), read(t, new))
-			got, report := compared(t, t, old, new, treediff.Options{Content: true})
+			got, report := compared(t.Context(), t, old, new, treediff.Options{Content: true})
 			if !slices.Equal(got, want) || report.NotCompared+report.Damaged > 0 {
 				t.Errorf("%d and %d: %+v: got\n%s\nwant\n%s", i, j, report, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
@@ -280,7 +280,7 @@ func TestNamesThatComeTwiceAreComparedInTheirOrder(t *testing.T) {
 	}
 	old := openTree(t, backup(t, store, 1, twice("a", "bb")))
 	new := openTree(t, backup(t, store, 2, twice("a", "b", "c")))
-	got, _ := compared(t, t, old, new, treediff.Options{Content: true})
+	got, _ := compared(t.Context(), t, old, new, treediff.Options{Content: true})
 	if want := []string{"/same added", "/same modified [size content]"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -336,7 +336,7 @@ func TestWhatIsDamagedHidesWhatMightBeInIt(t *testing.T) {
 	if _, err := treediff.Compare(t.Context(), old, new, treediff.Options{}, func(treediff.Change) error { return nil }); !errors.Is(err, pxar.ErrCorrupt) {
 		t.Errorf("%v", err)
 	}
-	got, report := compared(t, t, old, new, treediff.Options{Damaged: func(path string, err error) error {
+	got, report := compared(t.Context(), t, old, new, treediff.Options{Damaged: func(path string, err error) error {
 		if path != "/" || !errors.Is(err, pxar.ErrCorrupt) {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -367,7 +367,7 @@ func TestTreesThatAreTooDeepAreComparedAsFarAsIsAllowed(t *testing.T) {
 	}
 	old := openTree(t, backup(t, store, 1, deep("a")))
 	new := openTree(t, backup(t, store, 2, deep("b")))
-	_, report := compared(t, t, old, new, treediff.Options{Damaged: func(string, error) error { return nil }})
+	_, report := compared(t.Context(), t, old, new, treediff.Options{Damaged: func(string, error) error { return nil }})
 	if report.Added != treediff.MaxDepth || report.Removed != treediff.MaxDepth || report.Damaged != 2 {
 		t.Errorf("%+v", report)
 	}
@@ -421,14 +421,14 @@ func TestTheSameEntriesWithAnotherPayloadAreNotTheSame(t *testing.T) {
 		t.Fatal("the entries are not the same")
 	}
 	old, new := openTree(t, backup(t, store, 1, one)), openTree(t, backup(t, store, 2, two))
-	if got, report := compared(t, t, old, new, treediff.Options{}); len(got) > 0 || report.NotCompared != 1 || report.Equal() {
+	if got, report := compared(t.Context(), t, old, new, treediff.Options{}); len(got) > 0 || report.NotCompared != 1 || report.Equal() {
 		t.Errorf("%q, %+v", got, report)
 	}
-	if got, _ := compared(t, t, old, new, treediff.Options{Content: true}); !slices.Equal(got, []string{"/d/a modified [content]"}) {
+	if got, _ := compared(t.Context(), t, old, new, treediff.Options{Content: true}); !slices.Equal(got, []string{"/d/a modified [content]"}) {
 		t.Errorf("%q", got)
 	}
 	same := openTree(t, backup(t, store, 3, two))
-	if got, report := compared(t, t, new, same, treediff.Options{}); len(got) > 0 || !report.Equal() {
+	if got, report := compared(t.Context(), t, new, same, treediff.Options{}); len(got) > 0 || !report.Equal() {
 		t.Errorf("%q, %+v", got, report)
 	}
 }

@@ -3,8 +3,10 @@ package treediff_test
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -24,6 +26,14 @@ import (
 	"github.com/pbs-like/pbs-like/pxar"
 	"github.com/pbs-like/pbs-like/treediff"
 )
+
+// TestMain has fewer random trees than usual, for each is two backups. More of them: -rapid.checks.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
 
 // fataler is a *testing.T or a *rapid.T.
 type fataler interface {
@@ -46,12 +56,13 @@ func backup(t testing.TB, store *testds.Store, time backupinfo.Time, streams arc
 }
 
 func backedUp(t testing.TB, store *testds.Store, time backupinfo.Time, streams archives) (*datastore.SnapshotReader, error) {
+	t.Helper()
 	ds := store.Open(datastore.Options{})
 	w, err := ds.Backup(t.Context(), store.Group("host/h"), datastore.BackupOptions{Time: time})
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close() //nolint:errcheck // what Commit says counts
+	defer w.Close()
 	for name, data := range streams {
 		parsed, err := backupinfo.ParseArchiveName(name)
 		if err == nil {
@@ -236,9 +247,9 @@ func sorted(xattrs []pxar.Xattr) []string {
 }
 
 // compared is what Compare gives, in the form of naive.
-func compared(t fataler, ctx testing.TB, old, new *datastore.Tree, opts treediff.Options) (changes []string, report treediff.Report) {
+func compared(ctx context.Context, t fataler, old, new *datastore.Tree, opts treediff.Options) (changes []string, report treediff.Report) {
 	t.Helper()
-	report, err := treediff.Compare(ctx.Context(), old, new, opts, func(c treediff.Change) error {
+	report, err := treediff.Compare(ctx, old, new, opts, func(c treediff.Change) error {
 		text := c.Path + " " + c.Kind.String()
 		if c.Kind == treediff.Modified {
 			text += fmt.Sprintf(" %v", c.Fields)

@@ -2,6 +2,7 @@ package treefind
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/pbs-like/pbs-like/catalog"
@@ -82,9 +83,9 @@ func (w *listWriter) add(e *item) {
 
 // parent finds the directory with a path, which came last of all with that path.
 func (w *listWriter) parent(path string) uint32 {
-	for last := len(w.dirs) - 1; last >= 0; last-- {
-		if w.dirs[last].path == path {
-			return w.dirs[last].number
+	for last, dir := range slices.Backward(w.dirs) {
+		if dir.path == path {
+			return dir.number
 		}
 		w.dirs = w.dirs[:last]
 	}

@@ -25,6 +25,8 @@ type Search struct {
 	CacheEncrypted bool
 	// Newest searches only the newest finished snapshot of each group.
 	Newest bool
+	// Progress is called with each snapshot before it is read; it may be nil.
+	Progress func(backupinfo.Snapshot)
 }
 
 // SkippedError is what was not, or not wholly, searched.
@@ -125,6 +127,9 @@ func (r *run) snapshot(ctx context.Context, info datastore.SnapshotInfo) error {
 	if info.Finished && info.Err == nil && !slices.ContainsFunc(info.Files, isListedTree) {
 		r.absent(info.Snapshot, nil)
 		return nil
+	}
+	if r.Progress != nil {
+		r.Progress(info.Snapshot)
 	}
 	opts := datastore.ReadOptions{}
 	if r.Key != nil && info.Fingerprint != "" {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -274,5 +275,82 @@ func TestASearchEndsWithItsContextAndWhereTheCallerStops(t *testing.T) {
 	}
 	if n != 1 {
 		t.Error(n)
+	}
+}
+
+// TestASearchGoesOnBesideRemovals removes snapshots while they are searched: each is searched, busy, or gone.
+func TestASearchGoesOnBesideRemovals(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	var all []backupinfo.Snapshot
+	for n := range 20 {
+		all = append(all, backup(t, store, "host/h", backupinfo.Time(n+1), tree{"a=1"}.unsplit(t), nil))
+	}
+	removed := make(chan error)
+	go func() {
+		ds := store.Open(datastore.Options{})
+		var failed error
+		for _, s := range slices.Backward(all[1:]) {
+			_, err := ds.RemoveSnapshot(t.Context(), s, datastore.RemoveOptions{})
+			if !errors.Is(err, flock.ErrLocked) {
+				failed = errors.Join(failed, err)
+			}
+		}
+		removed <- failed
+	}()
+	for range 5 {
+		lines, skipped := found(t, treefind.Search{Matcher: compiled(t, treefind.Query{Pattern: "a"})}, store, "host/h")
+		if len(lines) != 1 {
+			t.Errorf("%q", lines)
+		}
+		for _, err := range skipped {
+			if !errors.Is(err, flock.ErrLocked) {
+				t.Error(err)
+			}
+		}
+	}
+	if err := <-removed; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestALieAboutEncryptionGetsNoNamesIntoTheCache takes the signature off a manifest and calls its archives plain: with the key they
+// can be read all the same.
+func TestALieAboutEncryptionGetsNoNamesIntoTheCache(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	store.Damaged = true
+	key := newKey(t)
+	s := backup(t, store, "host/h", 1, tree{"secret=1"}.unsplit(t), key)
+	path := filepath.Join(store.Dir, s.Dir(), backupinfo.ManifestName)
+	stored, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := blob.NewDecoder()
+	defer decoder.Close()
+	text, err := decoder.Decode(nil, stored, backupinfo.MaxManifestSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signature := regexp.MustCompile(`"signature": ?"[0-9a-f]*"`)
+	lie := signature.ReplaceAllString(strings.ReplaceAll(string(text), `"encrypt"`, `"none"`), `"signature": null`)
+	if lie == string(text) || !signature.Match(text) {
+		t.Fatalf("%s", text)
+	}
+	encoder := blob.NewEncoder()
+	defer encoder.Close()
+	if stored, err = encoder.Encode(nil, []byte(lie)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, stored, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cache := treefind.NewCache(dir, treefind.CacheOptions{})
+	defer cache.Close()
+	_, skipped := found(t, treefind.Search{Matcher: compiled(t, treefind.Query{Pattern: "secret"}), Key: ring(key), Cache: cache}, store, "host/h")
+	if len(filesOf(t, dir)) > 0 {
+		t.Errorf("%q, %v", filesOf(t, dir), skipped)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/treefind"
 )
@@ -65,12 +66,24 @@ func (p *program) find(c *cli.Context) error {
 	defer cache.Close() //nolint:errcheck // it gives its own notices
 	search := &treefind.Search{
 		Store: ds, Matcher: matcher, Newest: c.Bool("newest"), Key: (&keyring{p: p, c: c}).key,
-		Cache: cache, CacheEncrypted: c.Bool(flagCacheEncrypted),
+		Cache: cache, CacheEncrypted: c.Bool(flagCacheEncrypted), Progress: p.searching(),
 	}
 	out := newListing(p, format, foundColumns(), foundRow, nil)
 	unread := unreadable{p: p}
-	err = walk(c.Context, search, &unread, func(m treefind.Match) error { return addFound(out, format, m) })
+	err = walk(c.Context, search, &unread, func(m treefind.Match) error {
+		p.progress.finish()
+		return addFound(out, format, m)
+	})
 	return unread.result(closeListing(out, err))
+}
+
+// searching shows how many snapshots of a group were searched.
+func (p *program) searching() func(backupinfo.Snapshot) {
+	done := map[backupinfo.Group]uint64{}
+	return func(s backupinfo.Snapshot) {
+		done[s.Group]++
+		p.showProgress(datastore.Progress{Operation: "search", Object: s.Group.Dir(), Done: done[s.Group], Items: true})
+	}
 }
 
 func matcherOf(c *cli.Context) (*treefind.Matcher, error) {

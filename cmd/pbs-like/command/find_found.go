@@ -11,8 +11,16 @@ import (
 
 func foundColumns() []column {
 	return []column{
-		{title: "group"}, {title: "archive"}, {title: "first"}, {title: "last"}, {title: "snapshots", right: true},
-		{title: "type"}, {title: "size", right: true}, {title: "modified"}, {title: "path"}, {title: "ns"},
+		{title: "group"},
+		{title: "archive"},
+		{title: "first"},
+		{title: "last"},
+		{title: "snapshots", right: true},
+		{title: "type"},
+		{title: "size", right: true},
+		{title: "modified"},
+		{title: "path"},
+		{title: "ns"},
 	}
 }
 
