@@ -61,7 +61,7 @@ func (c *crew) Close() error {
 	for _, w := range c.workers {
 		err = errors.Join(err, w.encoder.Close())
 	}
-	c.workers = nil
+	c.workers, c.buffers = nil, nil
 	return err
 }
 

@@ -155,6 +155,16 @@
 // What the store says of its locks is in a hidden file in its root. What is there and is not
 // understood is [ErrScheme], and keeps everybody from changing the store.
 //
+// # Directory trees
+//
+// [SnapshotWriter.BeginTree] gives a [TreeWriter], which takes a tree entry by entry from whoever walks over it,
+// and [SnapshotReader.OpenTree] reads one. A tree is one archive (.pxar, with a catalog that all such trees of a snapshot have in
+// common), or two: the entries (.mpxar) and the contents (.ppxar). The second form can go without reading what has
+// not changed since the base: the chunks of the base that hold those files are put into the new index. They are taken for good like all
+// chunks of a finished base, under its lock, and kept from being collected before anything refers to them; where one
+// is gone, its files are read. What the base says about its files counts only as far as the key of the backup vouches for it.
+// That a file has not changed is concluded from its metadata: what this can't notice is told in package reuse.
+//
 // # Keys
 //
 // With [BackupOptions].Key the archives are encrypted and the manifest is signed;

@@ -72,13 +72,13 @@ func (t *TreeWriter) flush(why reuse.Why) error {
 		}
 	}
 	position := t.out.PayloadPosition()
-	for len(t.queue) > 0 {
-		s := t.queue[0]
-		t.queue = t.queue[1:] // its content is ours to close from here on
-		if err := t.settle(&s, &plan, position); err != nil {
+	for i := range t.queue {
+		if err := t.settle(&t.queue[i], &plan, position); err != nil {
 			return err
 		}
 	}
+	clear(t.queue) // which lets go of what was closed
+	t.queue = t.queue[:0]
 	return t.injectPlan(&plan)
 }
 
