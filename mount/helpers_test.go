@@ -135,9 +135,9 @@ func archiveName(t testing.TB, name string) backupinfo.ArchiveName {
 	return parsed
 }
 
-// mountRole serves a mount until it is told to end, or killed.
+// mountRole serves a mount of a store on a directory, as a host, until it is told to end, or killed.
 func mountRole(ctx context.Context, args []string, out *helperproc.IO) error {
-	ds, err := datastore.Open(args[0], datastore.Options{OnlyHost: true})
+	ds, err := datastore.Open(args[0], datastore.Options{OnlyHost: true, HostID: args[2]})
 	if err != nil {
 		return err
 	}

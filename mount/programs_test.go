@@ -136,7 +136,7 @@ func TestAKilledMountLeavesNoLockAndTheNextOneTakesItsPlace(t *testing.T) {
 	needFUSE(t)
 	store, snapshot := twoSnapshots(t)
 	point := t.TempDir()
-	server := helperproc.Start(t, "mount", store.Dir, point)
+	server := helperproc.Start(t, "mount", store.Dir, point, "")
 	server.WaitReady()
 	if _, err := os.ReadFile(imageOf(point, snapshot)); err != nil {
 		t.Fatal(err)

@@ -35,6 +35,9 @@ func (n *entry) OpendirHandle(ctx context.Context, _ uint32) (fs.FileHandle, uin
 	h := &dirHandle{node: n}
 	err := n.tree.use(ctx, func(lease *lease) (err error) {
 		if h.dir, err = n.tree.pxar.Dir(n.e); err == nil {
+			h.sound, err = h.dir.Searchable()
+		}
+		if err == nil {
 			lease.hold()
 			h.lease = lease
 		}
@@ -54,6 +57,8 @@ type dirHandle struct {
 	handle
 	node *entry
 	dir  *pxar.Dir
+	// sound says that a lookup finds all that has the hash of its name, and no name is there twice.
+	sound bool
 
 	next   func() (*pxar.Entry, error, bool)
 	end    func()
@@ -96,12 +101,13 @@ func (h *dirHandle) dot() *fuse.DirEntry {
 	return e
 }
 
-// Readdirent gives the next entry that can be shown, nil at the end. What is damaged is an error there, behind the others.
-func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Errno) {
+// Readdirent gives the next entry that can be shown, nil at the end. What is damaged is an error there, behind the others. It
+// does not heed interruptions: an error in between would cost the library an entry.
+func (h *dirHandle) Readdirent(context.Context) (*fuse.DirEntry, syscall.Errno) {
 	if h.offset < dots {
 		return h.dot(), 0
 	}
-	for ctx.Err() == nil {
+	for {
 		e, err, more := h.next()
 		if !more {
 			return nil, h.atEnd()
@@ -117,13 +123,15 @@ func (h *dirHandle) Readdirent(ctx context.Context) (*fuse.DirEntry, syscall.Err
 		}
 		h.note(err)
 	}
-	return nil, syscall.EINTR
 }
 
 // check tells whether an entry can be shown: it is then what a lookup of its name finds. Of a hard link it gives the file.
 func (h *dirHandle) check(e *pxar.Entry) (*pxar.Entry, error) {
 	if err := unshowable(e.Name()); err != nil {
 		return nil, errors.Join(errHidden, err)
+	}
+	if h.sound && e.Hashed() {
+		return h.node.tree.pxar.Resolve(e)
 	}
 	same, err := h.dir.Lookup(e.Name())
 	switch {
@@ -179,7 +187,7 @@ func (h *dirHandle) Lookup(ctx context.Context, name string, out *fuse.EntryOut)
 }
 
 // Seekdir goes to an offset that an entry had.
-func (h *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
+func (h *dirHandle) Seekdir(_ context.Context, off uint64) syscall.Errno {
 	if off < h.offset {
 		h.rewind()
 	}
@@ -188,7 +196,7 @@ func (h *dirHandle) Seekdir(ctx context.Context, off uint64) syscall.Errno {
 			h.offset++
 			continue
 		}
-		if _, _, more := h.next(); !more || ctx.Err() != nil {
+		if _, _, more := h.next(); !more {
 			break
 		}
 		h.offset++

@@ -80,7 +80,7 @@ func (d *Dir) source() *source { return d.archive.source(d.start, d.table) }
 // name reads the name that a slot leads to, and leaves src behind it.
 func (d *Dir) name(src *source, s slot, e *Entry) error {
 	at := d.table - s.offset
-	*e = Entry{name: at, end: at + s.size}
+	*e = Entry{name: at, end: at + s.size, hash: s.hash}
 	switch {
 	case s.offset > d.table || at < d.start:
 		return corruptf("entry %d bytes before the table at %d, which is outside of its directory", s.offset, d.table)

@@ -95,6 +95,7 @@ type Entry struct {
 	// where it is in the archive: its name, the items after the name, the first byte after it.
 	name, start, end uint64
 	content          uint64 // where an inline content begins
+	hash             uint64 // under which the table of its directory has it
 }
 
 // Name is the last part of the path, "/" for the root.
