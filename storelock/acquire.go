@@ -59,6 +59,8 @@ type acquisition struct {
 	broken error // what the store said when it failed last; nil after it worked
 	denied int   // so often in a row our candidate could not be stored
 
+	vanishings int // so often in a row it was stored and not listed
+
 	queue queue
 	left  []string // names that may be there, or appear later
 	leave []string // names still to be deleted

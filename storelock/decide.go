@@ -1,6 +1,9 @@
 package storelock
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // candidate is one candidate of one owner, whatever key it has at the moment.
 type candidate struct {
@@ -62,8 +65,9 @@ func (m *acquisition) created(now instant, a answer) request {
 // decide is the deciding look, or one of those before it.
 func (m *acquisition) decide(now instant, others []*seen) request {
 	if !slices.Contains(m.keys, keyOf(m.mine.name)) {
-		return m.yield(nil) // somebody took us for dead, or cleared the store
+		return m.unlisted() // somebody took us for dead, or cleared the store
 	}
+	m.vanishings = 0
 	blocked := false
 	for _, s := range others {
 		if !s.exclusive() {
@@ -88,6 +92,16 @@ func (m *acquisition) decide(now instant, others []*seen) request {
 		return m.look(now)
 	}
 	return m.leaveQueue()
+}
+
+// unlisted is for a candidate that is not there any more. Once that may be, since others clear away what
+// they take for dead; a store that loses each of them is not locked, but broken.
+func (m *acquisition) unlisted() request {
+	m.broken = fmt.Errorf("%w: what it has stored it does not list", ErrStore)
+	if m.vanishings++; m.vanishings >= maxFaults {
+		m.denied = maxFaults
+	}
+	return m.yield(nil)
 }
 
 func (m *acquisition) renew(now instant) request {
