@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	helperproc.Main(m, map[string]helperproc.Role{"contend": contend, "hold": hold, "script": script, "loop": loop, "mounted": mounted})
+	helperproc.Main(m, map[string]helperproc.Role{"contend": contend, "hold": hold, "script": script, "loop": loop, "mounted": mounted, "ask": ask})
 }
 
 // soon is a stale time for tests that watch one go by.
@@ -176,6 +176,18 @@ func loop(ctx context.Context, args []string, io *helperproc.IO) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// ask tries once, and says what came of it: DIR.
+func ask(ctx context.Context, args []string, io *helperproc.IO) error {
+	s, err := dirstore.Open(args[0], dirstore.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	g, err := storelock.Acquire(ctx, s, storelock.Options{})
+	io.Say(word(errors.Join(err, g.Close())))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -9,6 +10,7 @@ import (
 	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 // hint is what the user may do about a refusal. The library names no flags.
@@ -22,6 +24,7 @@ type hint struct {
 func hints() []hint {
 	return []hint{
 		{"", is(flock.ErrLocked), "--" + flagLockWait + " 10m would wait for it"},
+		{"", isUnreadableLock, "\"locking break --watch\" removes what cannot be read when it is stale, \"locking break --force\" now, with all others"},
 		{"", is(errPresumablyInUse), "--" + flagForce + " removes it now"},
 		{"", is(datastore.ErrSharedStore), "\"locking set shared\" is for several hosts, " +
 			"\"locking set local --i-am-the-only-host\" says once for all that there is only this one"},
@@ -43,6 +46,11 @@ func hints() []hint {
 
 func is(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func isUnreadableLock(err error) bool {
+	locked, ok := errors.AsType[*storelock.LockedError](err)
+	return ok && slices.ContainsFunc(locked.Holders, func(i storelock.Info) bool { return i.Err != nil })
 }
 
 func isUnmounted(err error) bool {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/storelock"
 )
 
 func TestRefusalsNameTheFlagThatHelps(t *testing.T) {
@@ -28,6 +29,8 @@ func TestRefusalsNameTheFlagThatHelps(t *testing.T) {
 		{"remove-group vm/1", flock.ErrLocked, true, ""},
 		{"snapshot forget vm/1", fmt.Errorf("x%w", errPresumablyInUse), false, "--force"},
 		{"backup a.img:b", datastore.ErrSharedStore, false, "--i-am-the-only-host"},
+		{"with-lock true", &storelock.LockedError{Holders: []storelock.Info{{Err: storelock.ErrTooLarge}}}, false, "locking break --force"},
+		{"with-lock true", &storelock.LockedError{Holders: []storelock.Info{{}}}, false, ""},
 	}
 	for _, test := range tests {
 		p := newProgram(Streams{Out: io.Discard, Err: io.Discard})
