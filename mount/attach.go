@@ -88,7 +88,7 @@ func attachHelped(point, source string, opts Options) (fd int, err error) {
 	err = cmd.Run()
 	theirs.Close()
 	if err != nil {
-		return -1, fmt.Errorf("%s: %w: %s", helper, err, strings.TrimSpace(said.String()))
+		return -1, fmt.Errorf("%s (%w)", strings.TrimSpace(said.String()), err)
 	}
 	return receive(int(ours.Fd()))
 }
@@ -153,5 +153,5 @@ func unmountHelped(point, how string) error {
 	case strings.HasSuffix(text, unix.EBUSY.Error()), strings.HasSuffix(strings.ToLower(text), "device or resource busy"):
 		return unix.EBUSY
 	}
-	return fmt.Errorf("%s: %w: %s", helper, err, text)
+	return fmt.Errorf("%s (%w)", text, err)
 }

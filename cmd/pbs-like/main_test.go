@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               scriptEnvironment,
+		Condition:           scriptCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   cmdExits,
 			"store":   cmdStore,
@@ -42,12 +43,6 @@ func TestScripts(t *testing.T) {
 			"deep":    cmdDeep,
 
 			"objectstore": cmdObjectStore,
-		},
-		Condition: func(cond string) (bool, error) {
-			if cond == "objectstore" {
-				return storelocktest.HasObjectStore(), nil
-			}
-			return false, fmt.Errorf("no condition %q", cond)
 		},
 	})
 }
@@ -61,6 +56,18 @@ func cmdObjectStore(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("AWS_REGION", "us-east-1")
 	ts.Setenv("AWS_ACCESS_KEY_ID", storelocktest.AccessKey)
 	ts.Setenv("AWS_SECRET_ACCESS_KEY", storelocktest.SecretKey)
+}
+
+// scriptCondition knows whether there is an object store, and whether a file system in user space can be mounted.
+func scriptCondition(cond string) (bool, error) {
+	switch cond {
+	case "objectstore":
+		return storelocktest.HasObjectStore(), nil
+	case "fuse":
+		_, err := os.Stat("/dev/fuse")
+		return err == nil && os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("no condition %q", cond)
 }
 
 // scriptEnvironment keeps the user's own store out of the stories.

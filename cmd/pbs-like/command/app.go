@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -42,7 +43,8 @@ type program struct {
 	progress *progress
 	log      zerolog.Logger
 	settings settings
-	line     line // the command line
+	line     line      // the command line
+	noticed  *sync.Map // what was noticed already, where it is told once only
 }
 
 // outputBuffer is large, for listings are long and each row is short.

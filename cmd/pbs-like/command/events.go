@@ -32,5 +32,10 @@ func (p *program) notice(n datastore.Notice) {
 	if n.Object != "" {
 		text = n.Object + ": " + text
 	}
+	if p.noticed != nil {
+		if _, before := p.noticed.LoadOrStore(text, true); before {
+			return
+		}
+	}
 	event.Msg(text)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -69,6 +70,7 @@ func (p *program) mount(c *cli.Context) error {
 			return asUsage(err)
 		}
 	}
+	p.noticed = &sync.Map{} // a snapshot is opened time and again
 	ds, err := p.open(c)
 	if err != nil {
 		return err
