@@ -122,6 +122,9 @@ func (g *Guard) Refresh(ctx context.Context) error {
 
 // inTurn lets one at a time talk to the store about our object: its name changes.
 func (g *Guard) inTurn(ctx context.Context, f func(context.Context) error) error {
+	if err := g.Err(); err != nil {
+		return err
+	}
 	select {
 	case <-g.turn:
 	case <-ctx.Done():
@@ -130,6 +133,9 @@ func (g *Guard) inTurn(ctx context.Context, f func(context.Context) error) error
 	defer func() { g.turn <- struct{}{} }()
 	if err := g.Err(); err != nil {
 		return err
+	}
+	if ctx.Err() != nil { // the turn was free at the same moment
+		return context.Cause(ctx)
 	}
 	if err := f(ctx); err != nil {
 		return err

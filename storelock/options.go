@@ -119,7 +119,7 @@ func (o Options) config() (config, error) {
 	if least := 30 * c.recheck; c.stale < least {
 		return c, fmt.Errorf("%w: a stale time of %v is too short for a recheck delay of %v: take at least %v", ErrOptions, c.stale, c.recheck, least)
 	}
-	c.poll = max(c.recheck/5, time.Millisecond)
+	c.poll = max(c.recheck/10, time.Millisecond)
 	// Tickets only order who tries. Their time is short, so that a waiter that
 	// died does not keep the others from a lock that is free.
 	c.ticketStale = min(max(3*time.Second, 60*c.recheck), c.stale)

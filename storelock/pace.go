@@ -48,7 +48,12 @@ func (m *acquisition) isOver(now instant) bool { return now.watched(m.began) >= 
 func (m *acquisition) interval(now instant) time.Duration {
 	// On a slow store, or a busy machine, looking must not be most of what is done.
 	cost := now.watched(m.looked)
-	least := max(m.cfg.poll, cost) * time.Duration(1+m.queue.ahead)
+	least := max(m.cfg.poll, cost)
+	if ahead := time.Duration(m.queue.ahead); ahead > 1 {
+		// Each of them takes a recheck delay at least, but for the first, who may stand ready. The
+		// next one has to see at once that it is the first, for its own delay begins then.
+		least = max(ahead*least, (ahead-1)*m.cfg.recheck/2)
+	}
 	d := min(max(now.watched(m.progress)/16, least), max(time.Second, 2*m.cfg.recheck), m.cfg.ticketStale/4)
 	return d*3/4 + time.Duration(m.random(int64(d/2)))
 }

@@ -70,7 +70,7 @@ func (s *allState) sum() uint64 {
 		c := &s.clients[i]
 		m := &c.acq
 		fmt.Fprint(&b, "|", c.state, c.dead, c.renewed, c.mono, c.mine.name, c.req.op, c.req.name, c.renewal.phase, c.renewal.new.name)
-		fmt.Fprint(&b, m.phase, m.mine.name, m.keys, m.load, m.before, m.clear, m.leave, m.left, m.quiet.mono, m.asked.mono, m.faults, m.denied, m.tried, m.known)
+		fmt.Fprint(&b, m.phase, m.mine.name, m.keys, m.load, m.before, m.clear, m.leave, m.left, m.quiet.mono, m.asked.mono, m.faults, m.denied, m.vanishings, m.tried, m.known)
 		fmt.Fprint(&b, m.queue.mine, m.queue.old, m.queue.stale, m.queue.first, m.queue.listed, m.queue.blocked, m.queue.early, m.queue.sequence)
 	}
 	return xxhash.Sum64String(b.String())
