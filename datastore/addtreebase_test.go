@@ -1,6 +1,9 @@
 package datastore_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +14,10 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/digest"
+	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/index"
 	"github.com/pbs-like/pbs-like/internal/testds"
+	"github.com/pbs-like/pbs-like/pxar"
 )
 
 // notices are what the operations of a test had to tell.
@@ -194,4 +199,91 @@ func TestAFileThatIsNotReadIsClosedUnread(t *testing.T) {
 			t.Errorf("round %d: %d contents were read, want %d", round, files.read, want)
 		}
 	}
+}
+
+// TestTheBaseIsLockedWhileATreeIsComparedWithIt has the locks of every backup.
+func TestTheBaseIsLockedWhileATreeIsComparedWithIt(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	ds := store.Open(datastore.Options{})
+	tree := treeOf(image(t, "xs64:1:60000"), 8, 1)
+	opts := datastore.TreeOptions{ChangeDetection: datastore.ChangeDetectionMetadata, ChunkSize: 4 << 10}
+	_, base := backupTree(t, ds, store.Group("host/h"), tree, opts, datastore.BackupOptions{Time: first})
+	w, tw := beginTree(t, ds, store, datastore.ChangeDetectionMetadata)
+	defer func() { _ = w.Close() }()
+	if err := tw.Begin(&directoryEntry().Metadata); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ds.RemoveSnapshot(t.Context(), base, datastore.RemoveOptions{}); !errors.Is(err, flock.ErrLocked) {
+		t.Errorf("the base is removed: %v", err)
+	}
+	if _, err := ds.Collect(t.Context(), datastore.CollectOptions{}); !errors.Is(err, flock.ErrLocked) {
+		t.Errorf("a collection goes on: %v", err)
+	}
+	if got := readTree(t, ds, base, datastore.ReadOptions{}); !got.equal(tree) {
+		t.Error("the base is read otherwise")
+	}
+}
+
+// TestTheProgressOfATreeCountsBytesAndFiles knows how much is expected, and counts what was not read, too.
+func TestTheProgressOfATreeCountsBytesAndFiles(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	var mu sync.Mutex
+	var last datastore.Progress
+	ds := store.Open(datastore.Options{Events: datastore.Events{Progress: func(p datastore.Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		last = p
+	}}})
+	tree := treeOf(image(t, "xs64:1:60000"), 8, 1)
+	opts := datastore.TreeOptions{ChangeDetection: datastore.ChangeDetectionMetadata, ChunkSize: 4 << 10, Expected: 60000}
+	for _, reused := range []bool{false, true} {
+		backupTree(t, ds, store.Group("host/h"), tree, opts, datastore.BackupOptions{})
+		if last.Operation != "backup" || last.Total != 60000 || last.Done < 60000 || last.Files != 9 || (last.Reused >= 60000) != reused {
+			t.Errorf("progress %+v, reused %v", last, reused)
+		}
+	}
+}
+
+// FuzzABaseThatIsAnything backs a tree up onto a base whose archives were not made by anybody who means well.
+// Whatever is reused, what was read has to be right, and nothing may crash.
+func FuzzABaseThatIsAnything(f *testing.F) {
+	f.Add(pxarFile(f, "split/chain-a/s1/root.mpxar"), pxarFile(f, "split/chain-a/s1/root.ppxar.zst"), "a-first", uint64(3000))
+	f.Add(pxarFile(f, "split/chain-a/s2/root.mpxar"), []byte("short"), "x-last", uint64(12345))
+	f.Add([]byte("no archive"), []byte{}, "file", uint64(0))
+	store := testds.New(f)
+	ds := store.Open(datastore.Options{})
+	group := store.Group("host/h")
+	f.Fuzz(func(t *testing.T, entries, payload []byte, name string, size uint64) {
+		if len(entries) == 0 || len(payload) == 0 || len(entries)+len(payload) > 1<<20 || pxar.CheckName(name) != nil {
+			t.Skip()
+		}
+		w, err := ds.Backup(t.Context(), group, datastore.BackupOptions{Time: first})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, err := ds.RemoveGroup(context.Background(), group, datastore.RemoveGroupOptions{}); err != nil {
+				t.Error(err)
+			}
+		}()
+		for name, data := range map[string][]byte{"root.mpxar": entries, "root.ppxar": payload} {
+			if _, err := w.AddStream(t.Context(), archiveName(t, name), bytes.NewReader(data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tree := memTree{name: {data: make([]byte, min(size, 1<<20)), changed: 1704890096}, "d1/f00": {data: make([]byte, 6000), changed: 1704890096}, "other": {data: []byte("new")}}
+		stats, snapshot := backupTree(t, ds, group, tree,
+			datastore.TreeOptions{ChangeDetection: datastore.ChangeDetectionMetadata, MaxPadding: 1}, datastore.BackupOptions{})
+		if stats.ReusedFiles > 0 {
+			return // whose contents are what the base says
+		}
+		if got := readTree(t, ds, snapshot, datastore.ReadOptions{}); !got.equal(tree) {
+			t.Error("what was read anew is read back otherwise")
+		}
+	})
 }

@@ -179,7 +179,7 @@ func (o operation) on(ctx context.Context, store *datastore.Datastore, pipe *hel
 	}
 	snapshot, _ := object.Snapshot()
 	switch o.name {
-	case "backup", "held backup", "encrypted backup", "tree backup", "held tree backup":
+	case "backup", "held backup", "encrypted backup", "tree backup":
 		return o.backUp(ctx, store, object.Group, pipe)
 	case "restore", "held restore":
 		return o.restore(ctx, store, snapshot, pipe)
@@ -272,7 +272,7 @@ func (o operation) backUp(ctx context.Context, store *datastore.Datastore, group
 		return err
 	}
 	fill := testds.Fill
-	if strings.HasSuffix(o.name, "tree backup") {
+	if o.name == "tree backup" {
 		fill = fillWithTrees
 	}
 	if err := fill(ctx, w, data); err != nil {
