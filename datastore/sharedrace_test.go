@@ -67,7 +67,7 @@ func oneLineOf(err error) string {
 // once, again and again.
 func TestACollectionAndABackupOfAnotherHostNeverChangeTheStoreAtATime(t *testing.T) {
 	t.Parallel()
-	rounds := 300
+	rounds := 2000
 	if testing.Short() {
 		rounds = 10
 	} else if sampled() {

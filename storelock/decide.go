@@ -54,6 +54,9 @@ func (m *acquisition) created(now instant, a answer) request {
 	if a.err != nil {
 		m.broken = a.err
 		m.denied++
+		if !mayArrive(a.err) { // there is nothing to delete, which might fail as well
+			return m.yielded(now, answer{})
+		}
 		return m.yield(a.err)
 	}
 	m.denied = 0

@@ -85,7 +85,7 @@ func (m *acquisition) abandon(a answer) request {
 func (m *acquisition) quit(err error) request {
 	m.cause, m.err, m.phase = err, err, phaseLeave
 	m.leave = nil
-	for _, name := range append([]string{m.mine.name, m.queue.mine, m.queue.old}, m.left...) {
+	for _, name := range append([]string{m.mine.name, m.queue.ticket(), m.queue.old}, m.left...) {
 		if name != "" && !slices.Contains(m.leave, name) {
 			m.leave = append(m.leave, name)
 		}

@@ -19,6 +19,7 @@ type queue struct {
 	came     int64
 	sequence int64
 	mine     string  // our ticket, "" if we have none
+	absent   bool    // it certainly could not be stored
 	old      string  // our ticket before this one, to be deleted
 	tidy     string  // what is being deleted
 	made     instant // when ours was stored
@@ -67,6 +68,14 @@ func (q *queue) next(exclusive bool) string {
 	return ticketName(fmt.Sprintf("t%012x%s-%s-%x", q.came&(1<<48-1), mode, q.instance, q.sequence))
 }
 
+// ticket is the one that has to be deleted.
+func (q *queue) ticket() string {
+	if q.absent {
+		return ""
+	}
+	return q.mine
+}
+
 // look takes in a listing of the queue: who is before us, and whose ticket has
 // stood there unchanged for too long.
 func (q *queue) look(keys []string, cfg *config, now instant) {
@@ -110,7 +119,7 @@ func (m *acquisition) askQueue(now instant) request {
 func (m *acquisition) takeTicket(now instant) request {
 	q := &m.queue
 	m.phase = phaseTicket
-	q.old, q.mine, q.made = q.mine, q.next(m.cfg.exclusive), now
+	q.old, q.mine, q.made, q.absent = q.ticket(), q.next(m.cfg.exclusive), now, false
 	l := m.self.at(m.self.Sequence, now.wall, m.cfg.stale)
 	return request{op: opStore, name: q.mine, data: l.encode()}
 }
@@ -126,7 +135,7 @@ func (m *acquisition) queueStep(now instant, a answer) request {
 	q := &m.queue
 	switch m.phase {
 	case phaseTicket:
-		if mayArrive(a.err) {
+		if q.absent = a.err != nil && !mayArrive(a.err); mayArrive(a.err) {
 			m.left = append(m.left, q.mine)
 		}
 	case phaseQueue:
@@ -186,7 +195,7 @@ func (m *acquisition) queueNext(now instant) request {
 func (m *acquisition) leaveQueue() request {
 	q := &m.queue
 	q.done = true
-	q.old, q.mine = q.mine, ""
+	q.old, q.mine = q.ticket(), ""
 	m.err = nil
 	if q.old == "" {
 		return request{op: opDone}

@@ -64,7 +64,9 @@ func (r *renewal) step(now instant, a answer) request {
 		return store(r.new)
 	case renewStore:
 		if a.err != nil {
-			r.lost = mayArrive(a.err)
+			if r.lost = mayArrive(a.err); !r.lost {
+				return r.ended(a.err)
+			}
 			return r.undo(a.err)
 		}
 		if r.cfg.rules.noContinuity {
