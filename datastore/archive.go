@@ -36,8 +36,9 @@ type Archive struct {
 
 	mu     sync.Mutex
 	loader *chunkstore.Loader
-	number int    // of the chunk that was read last
-	chunk  []byte // and its data
+	number int        // of the chunk that was read last
+	chunk  []byte     // and its data
+	ahead  *readAhead // nil if one chunk is loaded at a time
 
 	// for LoadChunk
 	zeros   zeroDigests
@@ -162,8 +163,12 @@ func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var err error
+	if a.ahead != nil {
+		err = a.ahead.close()
+		a.ahead = nil
+	}
 	if a.loader != nil {
-		err = a.loader.Close()
+		err = errors.Join(err, a.loader.Close())
 		a.loader = nil
 	}
 	if a.file != nil {
@@ -226,7 +231,12 @@ func (a *Archive) from(offset uint64) ([]byte, error) {
 	}
 	if number != a.number {
 		a.number = -1 // the buffer is about to be written to
-		if a.chunk, err = a.loadChunk(a.loader, chunk); err != nil {
+		if a.ahead != nil {
+			a.chunk, err = a.ahead.take(number, chunk)
+		} else {
+			a.chunk, err = a.loadChunk(a.loader, chunk)
+		}
+		if err != nil {
 			return nil, err
 		}
 		a.number = number

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,6 +29,7 @@ func (p *program) restoreTree(c *cli.Context, target string) error {
 		if err != nil {
 			return err
 		}
+		tree.ReadAhead(min(runtime.NumCPU(), maxAhead))
 		problems := newProblems(p)
 		opts.Events = extractor.Events{Problem: problems.add, Progress: func(s extractor.Stats) {
 			p.showProgress(datastore.Progress{Operation: "restore", Object: tree.Name().Display(), Done: s.Bytes})
@@ -41,6 +43,10 @@ func (p *program) restoreTree(c *cli.Context, target string) error {
 		return errors.Join(p.printTree(format, tree, target, stats), failed)
 	})
 }
+
+// maxAhead bounds the chunks that are loaded ahead, and with them the memory: a chunk has 4 MiB usually
+// and 16 at most, and is there twice, packed and unpacked.
+const maxAhead = 3
 
 // treeFailure is the error of a restore that came to its end.
 func treeFailure(s extractor.Stats, opts extractor.Options, problems *problems) error {
