@@ -107,9 +107,22 @@ func (w *walk) emit(it *item) error {
 	return nil
 }
 
+// leaveOut says so when the sink is there, so that what is left out is told in the order of the archive.
+func (w *walk) leaveOut(path string, err error) error {
+	return w.emit(&item{do: func(Sink) error { return w.a.notes.leaveOut(path, err) }})
+}
+
+// warn is the same for what does not concern the walk.
+func (w *walk) warn(warning Warning) error {
+	return w.emit(&item{do: func(Sink) error {
+		w.a.notes.warn(warning)
+		return nil
+	}})
+}
+
 func (w *walk) entry(l *level, e listed) error {
 	if l.dir == nil {
-		return w.a.notes.leaveOut(l.where.pathOf(e.name), errMoved)
+		return w.leaveOut(l.where.pathOf(e.name), errMoved)
 	}
 	if e.kind == unix.DT_DIR || e.kind == unix.DT_UNKNOWN {
 		entered, err := w.directory(l, e.name)
@@ -125,7 +138,7 @@ func (w *walk) directory(l *level, name string) (done bool, err error) {
 	st, err := look(l.dir.fd, name)
 	switch {
 	case err != nil:
-		return true, w.a.notes.leaveOut(l.where.pathOf(name), err)
+		return true, w.leaveOut(l.where.pathOf(name), err)
 	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return false, nil
 	case uint64(st.Dev) != l.inode.Device:
@@ -137,13 +150,13 @@ func (w *walk) directory(l *level, name string) (done bool, err error) {
 			return true, w.enter(l, name, fd, &now, true)
 		}
 		if kindOf(failure) != Changed {
-			return true, w.a.notes.leaveOut(l.where.pathOf(name), failure)
+			return true, w.leaveOut(l.where.pathOf(name), failure)
 		}
 		if st, err = look(l.dir.fd, name); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || uint64(st.Dev) != l.inode.Device {
 			break
 		}
 	}
-	return true, w.a.notes.leaveOut(l.where.pathOf(name), errChanged)
+	return true, w.leaveOut(l.where.pathOf(name), errChanged)
 }
 
 // mountPoint stores another file system, and enters it if that is wanted. Opening only pins it at first, which
@@ -151,7 +164,7 @@ func (w *walk) directory(l *level, name string) (done bool, err error) {
 func (w *walk) mountPoint(l *level, name string, st *unix.Stat_t) error {
 	fd, err := openAt(l.dir.fd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
-		return w.a.notes.leaveOut(l.where.pathOf(name), err)
+		return w.leaveOut(l.where.pathOf(name), err)
 	}
 	var now unix.Stat_t
 	err = again(func() error { return unix.Fstat(fd, &now) })
@@ -169,13 +182,16 @@ func (w *walk) mountPoint(l *level, name string, st *unix.Stat_t) error {
 	}
 	if err != nil {
 		closeFD(fd)
-		return w.a.notes.leaveOut(l.where.pathOf(name), err)
+		return w.leaveOut(l.where.pathOf(name), err)
 	}
-	enter := w.a.mayEnter(uint64(now.Dev), system)
-	if !enter {
-		w.a.notes.warn(Warning{Kind: MountPoint, Path: l.where.pathOf(name)})
+	if w.a.mayEnter(uint64(now.Dev), system) {
+		return w.enter(l, name, fd, &now, true)
 	}
-	return w.enter(l, name, fd, &now, enter)
+	if err := w.warn(Warning{Kind: MountPoint, Path: l.where.pathOf(name)}); err != nil {
+		closeFD(fd)
+		return err
+	}
+	return w.enter(l, name, fd, &now, false)
 }
 
 // enter begins a directory, whose descriptor it takes over, with its contents if inside says so.
@@ -186,23 +202,21 @@ func (w *walk) enter(l *level, name string, fd int, st *unix.Stat_t, inside bool
 	m, err := w.a.metadata(fd, st, below.where.path)
 	if err != nil {
 		below.close()
-		return w.a.notes.leaveOut(below.where.path(), err)
-	}
-	switch {
-	case below.where.length > maxPath:
-		w.a.notes.warn(Warning{Kind: TooDeep, Path: below.where.path()})
-		inside = false
-	case slices.Contains(w.a.opts.KeepOut, below.inode):
-		w.a.notes.warn(Warning{Kind: KeptOut, Path: below.where.path()})
-		inside = false
+		return w.leaveOut(below.where.path(), err)
 	}
 	w.push(below, name)
 	if err := w.emit(newDirectoryItem(name, m)); err != nil || !inside {
 		return err
 	}
+	switch {
+	case below.where.length > maxPath:
+		return w.warn(Warning{Kind: TooDeep, Path: below.where.path()})
+	case slices.Contains(w.a.opts.KeepOut, below.inode):
+		return w.warn(Warning{Kind: KeptOut, Path: below.where.path()})
+	}
 	failure, err := w.fill(below)
 	if err == nil && failure != nil {
-		err = w.a.notes.leaveOut(below.where.path(), fmt.Errorf("its listing broke off: %w", failure))
+		err = w.leaveOut(below.where.path(), fmt.Errorf("its listing broke off: %w", failure))
 	}
 	return err
 }
