@@ -19,6 +19,8 @@
 // A [Plan] says, in this order, what goes into the new payload: a chunk that was held back; then
 // the files themselves if they are read again, or else the chunks, in which [Plan.Place] finds each content.
 //
+// Where that differs from the original, and why, is told in docs/decisions/0006.
+//
 // # What is not noticed
 //
 // A content counts as unchanged as long as its metadata are: a change that leaves the size, the time of
