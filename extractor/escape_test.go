@@ -21,29 +21,35 @@ func TestNoKnownWayOut(t *testing.T) {
 		want string
 	}{
 		"a hard link upwards": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			position := put(t, w, pxar.File, "a", "a")
 			link(t, w, "b", "../outside/victim", position)
 		}, `"/b": not a hard link that can be followed`},
 		"a hard link with an absolute path": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			position := put(t, w, pxar.File, "a", "a")
 			link(t, w, "b", "/outside/victim", position)
 		}, `"/b": not a hard link that can be followed`},
 		"a hard link through a link of the archive": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			put(t, w, pxar.Symlink, "a", "../outside")
 			position := put(t, w, pxar.File, "b", "b")
 			link(t, w, "c", "a/victim", position)
 		}, `"/c": not a hard link that can be followed`},
 		"a link, then a directory": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			put(t, w, pxar.Symlink, "a", "../outside")
 			put(t, w, pxar.Directory, "a", "")
 			put(t, w, pxar.File, "victim", "evil")
 			leave(t, w)
 		}, `"/a": not a name to restore: the archive has it twice`},
 		"a link, then a file": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			put(t, w, pxar.Symlink, "a", "../outside/victim")
 			put(t, w, pxar.File, "a", "evil")
 		}, `"/a": not a name to restore: the archive has it twice`},
 		"a link, then another name, then a directory": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			put(t, w, pxar.Symlink, "a", "../outside")
 			put(t, w, pxar.File, "b", "")
 			put(t, w, pxar.Directory, "a", "")
@@ -51,11 +57,13 @@ func TestNoKnownWayOut(t *testing.T) {
 			leave(t, w)
 		}, "comes twice in the archive: a symbolic link in the place of a directory"},
 		"a link, then another name, then a file": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			put(t, w, pxar.Symlink, "a", "../outside/victim")
 			put(t, w, pxar.File, "b", "")
 			put(t, w, pxar.File, "a", "evil")
 		}, "comes twice in the archive: a symbolic link in the place of a file"},
 		"a file, then a link, then a hard link to the file": {func(t *testing.T, w *pxar.Writer) {
+			t.Helper()
 			position := put(t, w, pxar.File, "a", "good")
 			put(t, w, pxar.File, "b", "")
 			put(t, w, pxar.Symlink, "a", "../outside/victim")

@@ -38,14 +38,14 @@ func Extract(ctx context.Context, archive *pxar.Archive, target string, opts Opt
 	r.start()
 	r.descend(top, made)
 	r.wait()
-	if context.Cause(r.ctx) == nil && !opts.NoSync {
+	if context.Cause(r.ctx) == nil && !opts.NoSync { //nolint:contextcheck // it is the run that has it
 		if err := (*fsop.Disk)(nil).SyncFS(dir); err != nil {
 			r.cancel(err)
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.snapshot(), context.Cause(r.ctx)
+	return r.snapshot(), context.Cause(r.ctx) //nolint:contextcheck // as above
 }
 
 // run is one call of Extract.
@@ -84,7 +84,7 @@ func newRun(ctx context.Context, archive *pxar.Archive, target *os.File, opts Op
 
 // openTarget opens the directory, making it first if it is not there. Links in the path are the user's own.
 func openTarget(path string) (dir *os.File, made bool, err error) {
-	err = os.Mkdir(path, 0o700) //nolint:forbidigo // a directory of the user's, not a store's
+	err = os.Mkdir(path, 0o700)
 	made = err == nil
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, false, err

@@ -357,7 +357,7 @@ func descriptors(t *testing.T) int {
 // inMemory is a directory that needs no disk, where there is one.
 func inMemory(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "extractor")
+	dir, err := os.MkdirTemp("/dev/shm", "extractor") //nolint:usetesting // another place, or open to others
 	if err != nil {
 		return t.TempDir()
 	}

@@ -13,7 +13,7 @@ import (
 // that was set alone might be on disk before the data is.
 const holeSize = 4096
 
-var zeros [holeSize]byte
+var zeros [holeSize]byte //nolint:gochecknoglobals // never written to
 
 // fill writes a file's content.
 func (r *run) fill(fd int, j job) (holes uint64, err error) {

@@ -48,7 +48,7 @@ func TestEveryGoldenArchiveIsRestored(t *testing.T) {
 		"split types": {"split/other/types.mpxar.zst", "split/other/types.ppxar.zst"},
 		"exclude":     {"v1/exclude.pxar.zst"}, "old exclude": {"v1/exclude-324.pxar.zst"},
 	}
-	for _, s := range strings.Fields("s1 s2 s3 s4") {
+	for s := range strings.FieldsSeq("s1 s2 s3 s4") {
 		archives["chain "+s] = [2]string{"split/chain-a/" + s + "/root.mpxar", "split/chain-a/" + s + "/root.ppxar.zst"}
 	}
 	for name, files := range archives {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 const KindEntry = "entry"
 
 // Problem is something that was not restored.
-type Problem struct {
+type Problem struct { //nolint:errname // it is told as a value, and an error only in a strict run
 	// Path is the entry's in the archive.
 	Path string
 	// Kind is [KindEntry], or the piece of metadata: owner, xattr, fcaps, quota, acl, mode, times or flags.
@@ -142,10 +143,7 @@ func (r *run) progress() {
 // snapshot is a copy for somebody else; the lock is held.
 func (r *run) snapshot() Stats {
 	s := r.stats
-	s.NotApplied = make(map[string]uint64, len(r.stats.NotApplied))
-	for kind, n := range r.stats.NotApplied {
-		s.NotApplied[kind] = n
-	}
+	s.NotApplied = maps.Clone(r.stats.NotApplied)
 	s.Duration = time.Since(r.begun)
 	return s
 }

@@ -19,7 +19,7 @@ import (
 // onDisk writes an archive to a file that others may read, in a directory that they may write to.
 func onDisk(t *testing.T, data []byte) (dir, path string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "extractor")
+	dir, err := os.MkdirTemp("", "extractor") //nolint:usetesting // another place, or open to others
 	if err != nil {
 		t.Fatal(err)
 	}

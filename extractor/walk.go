@@ -72,7 +72,7 @@ func (r *run) directory(dir *pxar.Dir, d *directory, path string, held int) {
 // lookup finds one name, and nil if there is none.
 func lookup(dir *pxar.Dir, name string) (*pxar.Entry, error) {
 	if pxar.CheckName(name) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // no archive has it
 	}
 	e, err := dir.Lookup(name)
 	if errors.Is(err, pxar.ErrNotFound) {

@@ -1,6 +1,7 @@
 package filemeta
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -73,7 +74,7 @@ func Loosen(fd int) error {
 // says so if that fails.
 func ApplyEarly(fd int, m *pxar.Metadata) {
 	if m.Flags != 0 {
-		_ = addFlags(fd, unix.FS_IOC_GETFLAGS, unix.FS_IOC_SETFLAGS, chattrBits[:], m.Flags, early) //nolint:errcheck // as the comment says
+		_ = addFlags(fd, unix.FS_IOC_GETFLAGS, unix.FS_IOC_SETFLAGS, chattrBits[:], m.Flags, early)
 	}
 }
 
@@ -234,7 +235,7 @@ func (a *application) flags() {
 
 // unlessUnsupported passes over flags that a file system does not have, as the original does: they say how to keep a file, not what it is.
 func unlessUnsupported(err error) error {
-	if err == errUnsupported {
+	if errors.Is(err, errUnsupported) {
 		return nil
 	}
 	return err

@@ -17,7 +17,7 @@ func Equal(has, want *pxar.Metadata, opts ApplyOptions) bool {
 		return false
 	case !opts.IgnoreMode && (has.Mode^want.Mode)&permissionsMask != 0:
 		return false
-	case !opts.IgnoreXattrs && !(equalXattrs(has.Xattrs, want.Xattrs) && bytes.Equal(has.FCaps, want.FCaps)):
+	case !opts.IgnoreXattrs && (!equalXattrs(has.Xattrs, want.Xattrs) || !bytes.Equal(has.FCaps, want.FCaps)):
 		return false
 	case !opts.IgnoreACLs && !opts.IgnoreMode && !equalLists(has, want):
 		return false

@@ -20,7 +20,7 @@ const (
 )
 
 // chattrBits are the attributes of chattr(1).
-var chattrBits = [...]flagBit{
+var chattrBits = [...]flagBit{ //nolint:gochecknoglobals // a table
 	{0x1_0000, flagAppend, last},     // append only
 	{0x2_0000, 0x80, early},          // no time of access
 	{0x4_0000, 0x4, early},           // compressed
@@ -39,7 +39,9 @@ const (
 )
 
 // fatBits are the attributes of FAT: hidden, system, archive.
-var fatBits = [...]flagBit{{0x2000, 0x2, last}, {0x4000, 0x4, last}, {0x8000, 0x20, last}}
+var fatBits = [...]flagBit{ //nolint:gochecknoglobals // a table
+	{0x2000, 0x2, last}, {0x4000, 0x4, last}, {0x8000, 0x20, last},
+}
 
 // The FAT calls, which package unix does not have. Their direction is encoded as in FS_IOC_GETFLAGS and FS_IOC_SETFLAGS.
 const (
