@@ -15,7 +15,7 @@ func (w *walk) fill(l *level) (failure, err error) {
 	l.list = append(slices.Clip(l.list), more...)
 	l.budget -= size
 	var refused error
-	l.entries, failure = list(w.ctx, l.dir.fd, func(name string, kind uint8) (bool, error) {
+	l.listing, failure = list(w.ctx, l.dir.fd, func(name []byte, kind uint8) (bool, error) {
 		wanted := w.wanted(l, name, kind)
 		if wanted {
 			w.count++
@@ -36,8 +36,8 @@ func (w *walk) fill(l *level) (failure, err error) {
 }
 
 // wanted asks the patterns.
-func (w *walk) wanted(l *level, name string, kind uint8) bool {
-	if len(w.levels) == 1 && name == cliPatternsFile {
+func (w *walk) wanted(l *level, name []byte, kind uint8) bool {
+	if len(w.levels) == 1 && string(name) == cliPatternsFile {
 		return false // of an earlier restore; ours takes its place
 	}
 	if len(l.list) == 0 {
@@ -45,7 +45,7 @@ func (w *walk) wanted(l *level, name string, kind uint8) bool {
 	}
 	dir := kind == unix.DT_DIR
 	if kind == unix.DT_UNKNOWN {
-		st, err := look(l.dir.fd, name)
+		st, err := look(l.dir.fd, string(name))
 		dir = err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 	}
 	path := append(append(w.path, '/'), name...)

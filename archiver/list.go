@@ -4,23 +4,33 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"iter"
+	"math"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
+// listing is what a directory has, in few bytes: directories may be large.
+type listing struct {
+	names   []byte // all of them, one behind the other
+	entries []listed
+}
+
 // listed is a name in a directory, and what the directory says that it is: DT_DIR and its like, or
 // DT_UNKNOWN where it does not say.
 type listed struct {
-	name string
-	kind uint8
+	at     uint32 // in the names
+	length uint16
+	kind   uint8
 }
+
+func (l *listing) name(e listed) []byte { return l.names[e.at:][:e.length] }
 
 // list gives what keep wants of a directory that was not read before, sorted. After an error of the system
 // there is what could be read up to there; one of keep is final.
-func list(ctx context.Context, fd int, keep func(name string, kind uint8) (bool, error)) (entries []listed, err error) {
+func list(ctx context.Context, fd int, keep func(name []byte, kind uint8) (bool, error)) (l listing, err error) {
 	buf := make([]byte, 32<<10)
 	for ctx.Err() == nil {
 		n := 0
@@ -29,35 +39,39 @@ func list(ctx context.Context, fd int, keep func(name string, kind uint8) (bool,
 			return err
 		})
 		if failure != nil || n == 0 {
-			return sorted(entries), failure
+			l.sort()
+			return l, failure
 		}
-		if entries, err = appendWanted(entries, buf[:n], keep); err != nil {
-			return nil, err
+		if err := l.add(buf[:n], keep); err != nil {
+			return listing{}, err
 		}
 	}
-	return nil, context.Cause(ctx)
+	return listing{}, context.Cause(ctx)
 }
 
-func appendWanted(entries []listed, raw []byte, keep func(string, uint8) (bool, error)) ([]listed, error) {
-	var names []byte
-	var lengths []int
-	first := len(entries)
+var errListing = fmt.Errorf("the names in one directory have more than %d bytes", math.MaxUint32)
+
+func (l *listing) add(raw []byte, keep func([]byte, uint8) (bool, error)) error {
 	for name, kind := range dirents(raw) {
-		wanted, err := keep(string(name), kind)
+		wanted, err := keep(name, kind)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if len(l.names)+len(name) > math.MaxUint32 {
+			return errListing
 		}
 		if wanted {
-			names, lengths = append(names, name...), append(lengths, len(name))
-			entries = append(entries, listed{kind: kind})
+			l.entries = append(l.entries, listed{uint32(len(l.names)), uint16(len(name)), kind})
+			l.names = append(l.names, name...)
 		}
 	}
-	// All names of a buffer are parts of one string: that is what keeps a large directory small.
-	rest := string(names)
-	for i, n := range lengths {
-		entries[first+i].name, rest = rest[:n], rest[n:]
-	}
-	return entries, nil
+	return nil
+}
+
+// sort puts the entries into the order of an archive. A directory that is changed while it is listed may give a name twice.
+func (l *listing) sort() {
+	slices.SortFunc(l.entries, func(a, b listed) int { return bytes.Compare(l.name(a), l.name(b)) })
+	l.entries = slices.CompactFunc(l.entries, func(a, b listed) bool { return bytes.Equal(l.name(a), l.name(b)) })
 }
 
 // dirents takes apart what getdents64(2) gave.
@@ -77,12 +91,6 @@ func dirents(raw []byte) iter.Seq2[[]byte, uint8] {
 			}
 		}
 	}
-}
-
-// sorted puts the entries into the order of an archive. A directory that is changed while it is listed may give a name twice.
-func sorted(entries []listed) []listed {
-	slices.SortFunc(entries, func(a, b listed) int { return strings.Compare(a.name, b.name) })
-	return slices.CompactFunc(entries, func(a, b listed) bool { return a.name == b.name })
 }
 
 // again repeats a call that a signal interrupted.

@@ -23,7 +23,7 @@ func dirent(name string, kind uint8) []byte {
 	return append(b, make([]byte, length-len(b))...)
 }
 
-func everything(string, uint8) (bool, error) { return true, nil }
+func everything([]byte, uint8) (bool, error) { return true, nil }
 
 func TestAListingIsSortedByBytesAndGivesEachNameOnce(t *testing.T) {
 	t.Parallel()
@@ -31,11 +31,12 @@ func TestAListingIsSortedByBytesAndGivesEachNameOnce(t *testing.T) {
 	for _, name := range []string{".", "b", "\xff", "..", "a.b", "a", "b", "A", strings.Repeat("x", 255)} {
 		raw = append(raw, dirent(name, unix.DT_REG)...)
 	}
-	entries, err := appendWanted(nil, raw, everything)
-	must(t, err)
+	var l listing
+	must(t, l.add(raw, everything))
+	l.sort()
 	var names []string
-	for _, e := range sorted(entries) {
-		names = append(names, e.name)
+	for _, e := range l.entries {
+		names = append(names, string(l.name(e)))
 	}
 	if want := []string{"A", "a", "a.b", "b", strings.Repeat("x", 255), "\xff"}; !slices.Equal(names, want) {
 		t.Errorf("%q", names)
@@ -45,8 +46,8 @@ func TestAListingIsSortedByBytesAndGivesEachNameOnce(t *testing.T) {
 func TestARefusalEndsAListing(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
-	_, err := appendWanted(nil, dirent("a", 0), func(string, uint8) (bool, error) { return false, refused })
-	if !errors.Is(err, refused) {
+	var l listing
+	if err := l.add(dirent("a", 0), func([]byte, uint8) (bool, error) { return false, refused }); !errors.Is(err, refused) {
 		t.Error(err)
 	}
 }
@@ -69,14 +70,11 @@ func FuzzListing(f *testing.F) {
 	f.Add(dirent("cut", 0)[:20])
 	f.Add(make([]byte, 40))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		entries, err := appendWanted(nil, raw, everything)
-		must(t, err)
-		size := 0
-		for _, e := range entries {
-			size += len(e.name)
-		}
-		if size > len(raw) {
-			t.Errorf("%d bytes of names in %d bytes", size, len(raw))
+		var l listing
+		must(t, l.add(raw, everything))
+		l.sort()
+		if len(l.names) > len(raw) {
+			t.Errorf("%d bytes of names in %d bytes", len(l.names), len(raw))
 		}
 	})
 }

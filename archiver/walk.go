@@ -23,8 +23,8 @@ type level struct {
 	dir     *directory // nil if it was closed because many are open
 	where   *place
 	inode   Inode
-	entries []listed
-	next    int
+	listing listing
+	next    int          // of its entries
 	list    exclude.List // the patterns that count in it
 	budget  int          // what is left of maxPatterns
 }
@@ -52,9 +52,10 @@ func (w *walk) run() (err error) {
 	}
 	for len(w.levels) > 0 && err == nil {
 		l := w.levels[len(w.levels)-1]
-		if l.next < len(l.entries) {
+		if l.next < len(l.listing.entries) {
+			e := l.listing.entries[l.next]
 			l.next++
-			err = w.entry(l, l.entries[l.next-1])
+			err = w.entry(l, string(l.listing.name(e)), e.kind)
 		} else {
 			err = w.leave()
 		}
@@ -120,17 +121,17 @@ func (w *walk) warn(warning Warning) error {
 	}})
 }
 
-func (w *walk) entry(l *level, e listed) error {
+func (w *walk) entry(l *level, name string, kind uint8) error {
 	if l.dir == nil {
-		return w.leaveOut(l.where.pathOf(e.name), errMoved)
+		return w.leaveOut(l.where.pathOf(name), errMoved)
 	}
-	if e.kind == unix.DT_DIR || e.kind == unix.DT_UNKNOWN {
-		entered, err := w.directory(l, e.name)
+	if kind == unix.DT_DIR || kind == unix.DT_UNKNOWN {
+		entered, err := w.directory(l, name)
 		if entered || err != nil {
 			return err
 		}
 	}
-	return w.emit(&item{name: e.name, where: l.where, dir: l.dir.hold(), loaded: make(chan struct{})})
+	return w.emit(&item{name: name, where: l.where, dir: l.dir.hold(), loaded: make(chan struct{})})
 }
 
 // directory enters a directory; what turns out to be none, or to change, is left to the workers.
@@ -245,7 +246,7 @@ func (w *walk) leave() error {
 	if last == 0 {
 		return nil
 	}
-	w.count -= len(l.entries)
+	w.count -= len(l.listing.entries)
 	w.path = w.path[:len(w.path)-len("/")-len(l.where.name)]
 	if w.levels[last-1].dir == nil {
 		w.reopen(l)
