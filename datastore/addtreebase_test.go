@@ -94,6 +94,7 @@ func TestWhatTheBaseMustBeForItsFilesToBeReused(t *testing.T) {
 		"not used":            {form: inData, now: datastore.BackupOptions{Base: datastore.BaseChoice{None: true}}},
 		"without its entries": {form: inData, harm: loseChunks("root.mpxar.didx"), notice: "can't be compared"},
 		"without its data":    {form: inData, harm: loseChunks("root.ppxar.didx"), notice: "a chunk of theirs is not there"},
+		"its signature gone":  {form: inData, base: signed, now: signed, harm: takeSignature, notice: "can't be compared"},
 		"with an index cut":   {form: inData, harm: cutIndex("root.ppxar.didx"), notice: "can't be compared"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +133,13 @@ func loseChunks(file string) func(testing.TB, *testds.Store, backupinfo.Snapshot
 			}
 		}
 	}
+}
+
+// takeSignature makes a signed manifest one that nobody signed, as whoever can write to the store could.
+func takeSignature(t testing.TB, store *testds.Store, base backupinfo.Snapshot) {
+	t.Helper()
+	text := bytes.Replace(manifestText(t, store, base), []byte(`"signature": "`), []byte(`"signature": null, "was": "`), 1)
+	putManifest(t, store, base, bytes.Replace(text, []byte(`"key-fingerprint"`), []byte(`"was"`), 1))
 }
 
 func cutIndex(file string) func(testing.TB, *testds.Store, backupinfo.Snapshot) {

@@ -21,8 +21,6 @@ type streamCutter struct {
 	number  int
 	// begin is where the present chunk begins in the stream, mark where a cut is wished for, 0 for nowhere.
 	begin, mark uint64
-	// ripe says that the present chunk reached a mark, at which it ends if anything but the stream's tail follows.
-	ripe bool
 }
 
 func newStreamCutter(ctx context.Context, sink chunkSink, buffer []byte, average int) (*streamCutter, error) {
@@ -113,17 +111,15 @@ func (s *streamCutter) take(n int) error {
 }
 
 // find gives where the present chunk ends in what is fresh, or 0. A mark in it that
-// makes a chunk of a good size goes before what the data says.
+// makes a chunk of a good size goes before what the data says: the chunk ends there with the next call of expect, and
+// where only the stream's tail follows it takes that along.
 func (s *streamCutter) find(fresh []byte) int {
-	if s.ripe {
-		return 0
-	}
 	if s.mark > 0 && s.mark == s.position()+uint64(len(fresh)) {
 		size := s.mark - s.begin
 		if size < uint64(s.chunker.Rule().Min()) {
 			s.mark = 0
 		} else if size <= uint64(s.largest()) {
-			s.mark, s.ripe = 0, true
+			s.mark = 0
 			return 0
 		}
 	}
@@ -143,7 +139,7 @@ func (s *streamCutter) send(chunk []byte) ([]byte, error) {
 
 // expect tells that the next n bytes belong together: a cut is wished for before and behind them.
 func (s *streamCutter) expect(n uint64) error {
-	if s.ripe || len(s.chunk) >= s.chunker.Rule().Min() {
+	if len(s.chunk) >= s.chunker.Rule().Min() {
 		if err := s.cutHere(); err != nil {
 			return err
 		}
@@ -155,7 +151,7 @@ func (s *streamCutter) expect(n uint64) error {
 // cutHere ends the present chunk, whatever its size; one without data is none.
 func (s *streamCutter) cutHere() error {
 	s.chunker.Reset()
-	s.mark, s.ripe = 0, false
+	s.mark = 0
 	if len(s.chunk) == 0 {
 		return nil
 	}
