@@ -68,7 +68,7 @@ func addTree(b *testing.B, dir string, detection datastore.ChangeDetection, agai
 		if err != nil {
 			return err
 		}
-		t, err := w.BeginTree(b.Context(), archive(b, "root.pxar"), datastore.TreeOptions{ChangeDetection: detection, MaxQueued: 16 << 10})
+		t, err := w.BeginTree(b.Context(), archive(b, "root.pxar"), datastore.TreeOptions{ChangeDetection: detection})
 		if err != nil {
 			return err
 		}

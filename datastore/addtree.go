@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/pbs-like/pbs-like/backupinfo"
 )
 
@@ -39,6 +37,9 @@ func (c ChangeDetection) String() string {
 	return fmt.Sprintf("change detection %d", int(c))
 }
 
+// DefaultMaxQueued is how many files are put off at most, as by the original.
+const DefaultMaxQueued = 512
+
 // minTreeChunkSize is the smallest average that may be asked for: smaller chunks cost more than they share.
 const minTreeChunkSize = 4 << 10
 
@@ -51,23 +52,10 @@ type TreeOptions struct {
 	Expected uint64
 	// ChunkSize is the average size of chunks in bytes, a power of two from 4 KiB to 4 MiB; 0 is 4 MiB. Other sizes than before share no chunks.
 	ChunkSize int
-	// MaxQueued is how many entries are put off at most in metadata mode, each file with its content open. Few of them keep small
-	// files from being reused: what is put off has to be some ten chunks long. 0 is a quarter of the files that
-	// this process may have open, from 512 to 32,768.
+	// MaxQueued is how many files are put off at most in metadata mode, each with its content open; 0 is [DefaultMaxQueued].
 	MaxQueued int
 	// MaxPadding is how much of the chunks that are reused may be of no use, as a part of 1; 0 is a tenth, less than 0 nothing.
 	MaxPadding float64
-}
-
-// defaultMaxQueued leaves most of the descriptors to others. Where there is no telling how many there are, 512 were the
-// original's choice.
-func defaultMaxQueued() int {
-	const lowest, highest = 512, 32 << 10
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return lowest
-	}
-	return int(min(max(limit.Cur/4, lowest), highest))
 }
 
 // errTreeOpen refuses what would come in between.
@@ -79,9 +67,7 @@ var errTreeOpen = errors.New("a directory tree of this snapshot is being written
 func (w *SnapshotWriter) BeginTree(ctx context.Context, name backupinfo.ArchiveName, opts TreeOptions) (_ *TreeWriter, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if opts.MaxQueued == 0 {
-		opts.MaxQueued = defaultMaxQueued()
-	}
+	opts.MaxQueued = cmp.Or(opts.MaxQueued, DefaultMaxQueued)
 	opts.ChunkSize = cmp.Or(opts.ChunkSize, streamChunkSize)
 	if err := w.admitTree(ctx, name, opts); err != nil {
 		return nil, err

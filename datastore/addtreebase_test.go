@@ -209,6 +209,33 @@ func TestAFileThatIsNotReadIsClosedUnread(t *testing.T) {
 	}
 }
 
+// TestSmallFilesAreReusedHoweverFewMayBeOpen has rows that are put off in parts which are smaller than a chunk.
+func TestSmallFilesAreReusedHoweverFewMayBeOpen(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	ds := store.Open(datastore.Options{})
+	tree := treeOf(image(t, "xs64:1:600000"), 600, 1)
+	opts := datastore.TreeOptions{ChangeDetection: datastore.ChangeDetectionMetadata, ChunkSize: 64 << 10, MaxQueued: 10}
+	for round := range 3 {
+		w, err := ds.Backup(t.Context(), store.Group("host/h"), datastore.BackupOptions{Time: first + backupinfo.Time(round)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := &fileContents{}
+		stats, err := addTree(t.Context(), w, "root.pxar", tree, opts, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		files.check(t)
+		if reused := round > 0; (files.read == 0) != reused || (stats.ReusedFiles == stats.Files) != reused || stats.Padding > 4<<10 {
+			t.Errorf("round %d: %d contents were read; %+v", round, files.read, stats)
+		}
+	}
+}
+
 // TestTheBaseIsLockedWhileATreeIsComparedWithIt has the locks of every backup.
 func TestTheBaseIsLockedWhileATreeIsComparedWithIt(t *testing.T) {
 	t.Parallel()

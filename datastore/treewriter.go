@@ -30,6 +30,7 @@ type TreeWriter struct {
 	links    map[string]uint64 // where the names stand that hard links may refer to
 	previous *previousTree     // nil where nothing is reused
 	queue    []treeStep        // what is put off, only where there is a previous tree
+	queued   int               // how many of them are files
 
 	stats TreeStats
 	err   error // why nothing more can be written

@@ -14,17 +14,30 @@ func (t *TreeWriter) take(s treeStep) error {
 	return t.putOff(s)
 }
 
-// putOff puts a step behind those that wait, of which there are not too many.
+// maxStepsPerFile bounds what is put off besides files, which costs memory and no descriptors.
+const maxStepsPerFile = 64
+
+// putOff puts a step behind those that wait. It is no file.
 func (t *TreeWriter) putOff(s treeStep) error {
-	if len(t.queue) >= t.opts.MaxQueued {
+	if len(t.queue)/maxStepsPerFile >= t.opts.MaxQueued {
 		if err := t.flush(reuse.Pause); err != nil {
-			return s.failed(err)
+			return err
 		}
-		if s.kind != stepFile { // nothing that waits for a decision is before it now
-			return t.write(&s)
+		return t.write(&s) // nothing that waits for a decision is before it now
+	}
+	t.queue = append(t.queue, s)
+	return nil
+}
+
+// putOffFile puts a file behind those that wait, of which there are not too many, and which it follows without a hole.
+func (t *TreeWriter) putOffFile(s treeStep) error {
+	if t.queued == t.opts.MaxQueued {
+		if err := t.flush(reuse.Full); err != nil {
+			return s.failed(err)
 		}
 	}
 	t.queue = append(t.queue, s)
+	t.queued++
 	return nil
 }
 
@@ -47,7 +60,7 @@ func (t *TreeWriter) takeFile(s treeStep) error {
 		}
 	}
 	s.old = old.PayloadOffset
-	if err := t.putOff(s); err != nil {
+	if err := t.putOffFile(s); err != nil {
 		return err
 	}
 	planner.Take(old.PayloadOffset, old.Size)
@@ -65,6 +78,7 @@ func (t *TreeWriter) flushAll() error {
 // flush decides about the files that were put off, and writes them.
 func (t *TreeWriter) flush(why reuse.Why) error {
 	plan := t.previous.planner.Flush(why)
+	t.queued = 0
 	t.noticePlan(&plan)
 	if plan.Before != nil {
 		if err := t.inject([]reuse.Chunk{*plan.Before}); err != nil {

@@ -13,6 +13,8 @@
 //			plan := p.Flush(reuse.End) // and then the file is written anew
 //		} else if p.Hole(old.PayloadOffset) {
 //			plan := p.Flush(reuse.Pause)
+//		} else if there are too many to be put off {
+//			plan := p.Flush(reuse.Full)
 //		}
 //		p.Take(old.PayloadOffset, size)
 //

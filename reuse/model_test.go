@@ -97,8 +97,11 @@ func (r *run) file(f *modelFile, unchanged bool) {
 		r.writeFile(f)
 		return
 	}
-	if r.planner.Hole(f.old) || len(r.queue) == r.max {
+	switch {
+	case r.planner.Hole(f.old):
 		r.flush(reuse.Pause)
+	case len(r.queue) == r.max:
+		r.flush(reuse.Full)
 	}
 	r.planner.Take(f.old, f.size)
 	r.queue = append(r.queue, f)

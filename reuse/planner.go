@@ -77,8 +77,11 @@ type Why int
 const (
 	// End means that something else is written to the payload next, or nothing.
 	End Why = iota
-	// Pause means that another row follows, behind a hole or because there are too many files to be put off.
+	// Pause means that another row follows, behind a hole.
 	Pause
+	// Full means that the row goes on without a hole, and that there are too many files to be put off: what is in the
+	// last chunk behind them counts as padding when it is known what becomes of it.
+	Full
 )
 
 // Flush ends the row. The plan is to be carried out before anything else is written to the payload.
@@ -88,7 +91,7 @@ func (p *Planner) Flush(why Why) Plan {
 	if to == 0 {
 		return p.nothing(why)
 	}
-	plan, err := p.cover(from, to)
+	plan, err := p.cover(from, to, why)
 	if err == nil {
 		err = p.judge(&plan)
 	}
@@ -101,7 +104,7 @@ func (p *Planner) Flush(why Why) Plan {
 		plan.Before = p.held
 	}
 	p.held = nil
-	if why == Pause {
+	if why != End {
 		p.held = &plan.tail
 		plan.end--
 	}
@@ -123,7 +126,7 @@ func (p *Planner) same(c Chunk) bool {
 }
 
 // cover finds the chunks around a range. Behind a range that ends with a chunk one more is taken, as the original does.
-func (p *Planner) cover(from, to uint64) (Plan, error) {
+func (p *Planner) cover(from, to uint64, why Why) (Plan, error) {
 	plan := Plan{index: p.index}
 	var err error
 	if plan.first, err = p.index.ChunkAt(from); err != nil {
@@ -150,20 +153,25 @@ func (p *Planner) cover(from, to uint64) (Plan, error) {
 	plan.start, plan.Total = head.Start, tail.End-head.Start
 	plan.Chunks = plan.end - plan.first
 	plan.head, plan.tail = Chunk{head, from - head.Start}, Chunk{tail, tail.End - to}
-	p.pad(&plan)
+	p.pad(&plan, why)
 	return plan, nil
 }
 
 // pad counts the padding, less what a chunk that is held back holds of files that are reused already.
-func (p *Planner) pad(plan *Plan) {
+func (p *Planner) pad(plan *Plan, why Why) {
 	if p.same(plan.head) {
 		used := plan.head.Size() - p.held.Padding
 		plan.head.Padding -= min(used, plan.head.Padding)
 	}
-	plan.Padding = plan.head.Padding + plan.tail.Padding
+	behind := plan.tail.Padding
+	plan.Padding = plan.head.Padding + behind
 	if plan.Chunks == 1 {
 		plan.head.Padding = plan.Padding
 		plan.tail.Padding = plan.Padding
+	}
+	if why == Full {
+		plan.Padding -= behind
+		plan.Total -= behind
 	}
 }
 

@@ -140,7 +140,7 @@ func (s *source) storeTree(ctx context.Context, w *datastore.SnapshotWriter, ds 
 	if err != nil {
 		return result, err
 	}
-	opts := datastore.TreeOptions{ChangeDetection: order.detection, Expected: before.size, MaxQueued: maxQueued()}
+	opts := datastore.TreeOptions{ChangeDetection: order.detection, Expected: before.size}
 	if !order.options.PatternsFile {
 		if opts.Prelude, err = a.Prelude(); err != nil {
 			return result, err
@@ -156,17 +156,6 @@ func (s *source) storeTree(ctx context.Context, w *datastore.SnapshotWriter, ds 
 	}
 	stats, err := t.Finish()
 	return treeResult{name: s.name.Display(), stats: stats, report: a.Report()}, err
-}
-
-// maxQueued is how many files may be open until it is known whether their contents are reused. Small files
-// need many: a row of them that is shorter than a few chunks is not worth its first and last one.
-func maxQueued() int {
-	const most, others = 16 << 10, 512
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < 2*others {
-		return others / 4
-	}
-	return int(min(limit.Cur-others, most))
 }
 
 // storeItself keeps a store that is inside of the directory out of itself: it would grow with each backup.
