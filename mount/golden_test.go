@@ -76,7 +76,7 @@ func TestAStoreOfTheOriginalHasTheSnapshotsThatTheOriginalLists(t *testing.T) {
 			t.Errorf("%s, which is unfinished: %v", dir, err)
 		}
 	}
-	if told.hidden == 0 {
+	if told.count() == 0 {
 		t.Error("nothing was said of what is not shown:", told.text())
 	}
 }

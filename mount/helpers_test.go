@@ -89,6 +89,12 @@ func (e *told) text() string {
 	return strings.Join(e.all, "\n")
 }
 
+func (e *told) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.hidden
+}
+
 // mounted mounts for the time of the test, and looks for what is left behind afterwards.
 func mounted(t testing.TB, ds *datastore.Datastore, opts mount.Options) (string, *mount.Mount) {
 	t.Helper()

@@ -344,3 +344,28 @@ func TestASnapshotThatIsHeldIsBusy(t *testing.T) {
 		t.Error("afterwards:", err)
 	}
 }
+
+// TestWhatIsOpenStaysLockedHoweverLong takes the end of another snapshot's lock for the clock.
+func TestWhatIsOpenStaysLockedHoweverLong(t *testing.T) {
+	t.Parallel()
+	store, snapshot := twoSnapshots(t)
+	ds := store.Open(datastore.Options{})
+	point, _ := mounted(t, ds, mount.Options{Idle: 50 * time.Millisecond})
+	f, err := os.Open(imageOf(point, snapshot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	other := snapshot
+	other.Time = newer
+	if _, err := os.ReadFile(imageOf(point, other)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the other one can be removed", func() bool {
+		_, err := ds.RemoveSnapshot(t.Context(), other, datastore.RemoveOptions{})
+		return err == nil
+	})
+	if _, err := ds.RemoveSnapshot(t.Context(), snapshot, datastore.RemoveOptions{}); !errors.Is(err, flock.ErrLocked) {
+		t.Error("removal of what is open:", err)
+	}
+}
