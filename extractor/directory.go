@@ -25,6 +25,7 @@ type directory struct {
 	selected bool   // not only on the way to what is
 	fresh    bool   // it was made now, and nobody else has put anything into it
 	depth    int
+	reserved map[string]bool // names of entries that look like temporary ones
 
 	mu       sync.Mutex
 	made     bool

@@ -62,6 +62,8 @@ type run struct {
 	files   *record
 	pool
 
+	reserved int // names that look like temporary ones, in all directories
+
 	mu       sync.Mutex
 	stats    Stats
 	begun    time.Time

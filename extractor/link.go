@@ -125,7 +125,7 @@ func (r *run) replaceByLink(d *directory, e *pxar.Entry, fd int, first *unix.Sta
 	if !r.replaces(d.job(e)) || st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return exists(d.job(e))
 	}
-	name := temporary(e)
+	name := d.temporary(e)
 	err := linkat(fd, d.fd, name)
 	if err == unix.EEXIST {
 		if err = unlink(d.fd, name); err == nil {

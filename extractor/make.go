@@ -11,13 +11,9 @@ import (
 	"github.com/pbs-like/pbs-like/pxar"
 )
 
-// temporary is the name that an entry has while it is made. It is the same in the next run, which
-// so finds what one that was killed has left.
-func temporary(e *pxar.Entry) string { return fmt.Sprintf(".pbs-like-restore-%x", e.Position()) }
-
 // make makes an entry, gives it its metadata, and then its name.
 func (r *run) make(j job) (err error) {
-	name := temporary(j.e)
+	name := j.temporary
 	fd, err := r.begin(j, name)
 	if err != nil {
 		return &fs.PathError{Op: "make", Path: j.e.Path, Err: err}

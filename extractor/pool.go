@@ -35,6 +35,8 @@ type job struct {
 	content *content // of a file
 	copied  bool     // in the place of a hard link
 	late    bool     // it may be a second one of its name
+
+	temporary string // the name until it is made
 }
 
 // content is what a file is to have, piece by piece.

@@ -166,7 +166,7 @@ func (d *directory) admit(e *pxar.Entry) error {
 	if name > d.greatest && e.Path != excludeList {
 		d.greatest = name
 	}
-	return nil
+	return d.reserve(name)
 }
 
 // isOutOfOrder tells of an entry that may be a second one of its name.
@@ -207,7 +207,9 @@ func (r *run) unwanted(e *pxar.Entry) bool {
 }
 
 // job says what is known of an entry while the walk is at it.
-func (d *directory) job(e *pxar.Entry) job { return job{d: d, e: e, late: d.isOutOfOrder(e)} }
+func (d *directory) job(e *pxar.Entry) job {
+	return job{d: d, e: e, late: d.isOutOfOrder(e), temporary: d.temporary(e)}
+}
 
 // restore hands an entry to the workers, unless it is there.
 func (r *run) restore(d *directory, e *pxar.Entry) error {
