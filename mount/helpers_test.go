@@ -125,7 +125,7 @@ func goroutines() int {
 	buf := make([]byte, 1<<20)
 	count := 0
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(stack, "pbs-like/mount.") || strings.Contains(stack, "go-fuse") {
+		if strings.Contains(stack, "pbs-like/mount.(*") || strings.Contains(stack, "go-fuse") {
 			count++
 		}
 	}
