@@ -223,7 +223,7 @@ func (w *SnapshotWriter) undo(ctx context.Context) error {
 // manifest it is offered to nobody.
 func (w *SnapshotWriter) removeUnfinished(ctx context.Context) error {
 	var report RemovalReport
-	err := removeSnapshot(ctx, w.disk, w.root, w.snapshot, &report)
+	err := removeSnapshot(ctx, w.disk, w.root, w.snapshot, nil, &report)
 	if err == nil || errors.Is(err, ErrNotFound) || len(report.Snapshots) > 0 {
 		return ignoreNotFound(err)
 	}

@@ -43,14 +43,22 @@ type guards struct {
 	// holdsGroup says that L2 is among them.
 	holdsGroup bool
 
-	mu   sync.Mutex
-	held []io.Closer
+	mu     sync.Mutex
+	held   []io.Closer
+	inside []io.Closer // those of held that lie on a file in a snapshot
 }
 
 func (g *guards) add(guard io.Closer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.held = append(g.held, guard)
+}
+
+func (g *guards) addInside(guard io.Closer) {
+	g.add(guard)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside = append(g.inside, guard)
 }
 
 // size is how many locks the set has.
@@ -86,6 +94,23 @@ func (g *guards) Close() error {
 		err = errors.Join(err, guard.Close())
 	}
 	g.held = nil
+	return err
+}
+
+// closeInside releases what lies on a file in a snapshot, once that is out of the
+// tree, where nobody looks for the lock any more. A file that is open can't be
+// unlinked over NFS: it stays under another name, and its directory with it.
+func (g *guards) closeInside() error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var err error
+	for _, guard := range g.inside {
+		err = errors.Join(err, guard.Close())
+	}
+	g.inside = nil
 	return err
 }
 
@@ -271,7 +296,7 @@ func lockSnapshotShared(set *guards, root *os.File, snapshot backupinfo.Snapshot
 func lockManifest(set *guards, root *os.File, snapshot backupinfo.Snapshot) (*flock.ExclusiveGuard, error) {
 	guard, err := flock.TryExclusive(flock.Ref{Dir: root, Name: path.Join(snapshot.Dir(), backupinfo.ManifestName)})
 	if err == nil {
-		set.add(guard)
+		set.addInside(guard)
 		if err = set.alsoManifest(root, snapshot); err == nil {
 			err = set.alsoManifests(snapshot.Group)
 		}

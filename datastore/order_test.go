@@ -3,11 +3,13 @@ package datastore_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -345,4 +347,50 @@ func TestAnIndexOfNothingIsNeverWritten(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestNothingIsUnlinkedWhileItIsOpen because over NFS such a file stays, under another
+// name, until it is closed, and keeps the directory that it is in.
+func TestNothingIsUnlinkedWhileItIsOpen(t *testing.T) {
+	t.Parallel()
+	for name, o := range starting {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := matrixStore(t)
+			if err := o.run(t.Context(), store.Dir, unlinkingClosed(t), nil); err != nil && !isMissing(err) {
+				t.Fatal(err)
+			}
+		})
+	}
+	t.Run("give a backup up", func(t *testing.T) {
+		t.Parallel()
+		store := testds.New(t)
+		w, err := store.OpenWith(unlinkingClosed(t)).Backup(t.Context(), store.Group("vm/100"), datastore.BackupOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := io.MultiReader(strings.NewReader("x"), iotest.ErrReader(unix.EIO))
+		if _, err := w.AddStream(t.Context(), archive(t, "x.pxar"), broken); !errors.Is(err, unix.EIO) {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// unlinkingClosed is a disk on which no file goes that this process has open.
+func unlinkingClosed(t testing.TB) *fsop.Disk {
+	return &fsop.Disk{Before: func(change fsop.Change) error {
+		if change.Op != fsop.OpRemove {
+			return nil
+		}
+		open, err := filepath.Glob("/proc/self/fd/*")
+		for _, fd := range open {
+			if at, _ := os.Readlink(fd); at == change.Path {
+				t.Errorf("%s is open", change.Path)
+			}
+		}
+		return err
+	}}
 }

@@ -163,7 +163,7 @@ func (b *removalBatch) finish(ctx context.Context) {
 		err := synced
 		if err != nil {
 			err = errors.Join(fmt.Errorf("snapshot %q is out of the tree, which may not be on disk yet: %w", s.Snapshot.Dir(), err), s.gone.dir.Close())
-		} else if err = s.gone.dismantle(ctx, b.run.disk); err != nil {
+		} else if err = errors.Join(s.set.closeInside(), s.gone.dismantle(ctx, b.run.disk)); err != nil {
 			err = fmt.Errorf("snapshot %q is removed, its remains are not: %w", s.Snapshot.Dir(), err)
 		}
 		s.conclude(errors.Join(err, s.set.Close()))

@@ -65,7 +65,7 @@ func (d *Datastore) RemoveSnapshot(ctx context.Context, snapshot backupinfo.Snap
 		report.Snapshots = append(report.Snapshots, snapshot)
 		return report, nil
 	}
-	err = removeSnapshot(ctx, disk, root, snapshot, &report)
+	err = removeSnapshot(ctx, disk, root, snapshot, set, &report)
 	if err != nil {
 		return report, err
 	}
@@ -106,28 +106,36 @@ func (d *Datastore) lockForRemoval(ctx context.Context, root *os.File, snapshot 
 var errCommitted = errors.New("has just been finished")
 
 func tryLockForRemoval(ctx context.Context, root *os.File, snapshot backupinfo.Snapshot, force bool, acquire acquirer) (*guards, error) {
-	manifest := path.Join(snapshot.Dir(), backupinfo.ManifestName)
 	return acquire(ctx, func(set *guards) error {
-		finished, err := exists(root, manifest)
+		finished, err := exists(root, manifestPath(snapshot))
 		if err != nil {
 			return err
 		}
-		if !force {
-			if err := lockSnapshotForRemoval(set, root, snapshot, finished); err != nil {
-				return err
-			}
-		}
-		if now, err := exists(root, manifest); err != nil || now != finished {
-			return errors.Join(err, fmt.Errorf("snapshot %q %w", snapshot.Dir(), errCommitted))
-		}
-		if err := checkUnprotected(root, snapshot); err != nil {
+		return lockAsSeen(set, root, snapshot, finished, force)
+	})
+}
+
+func manifestPath(snapshot backupinfo.Snapshot) string {
+	return path.Join(snapshot.Dir(), backupinfo.ManifestName)
+}
+
+// lockAsSeen locks a snapshot that was seen finished, or unfinished, and looks again.
+func lockAsSeen(set *guards, root *os.File, snapshot backupinfo.Snapshot, finished, force bool) error {
+	if !force {
+		if err := lockSnapshotForRemoval(set, root, snapshot, finished); err != nil {
 			return err
 		}
-		if finished || force {
-			return nil
-		}
-		return checkAbandoned(root, snapshot, time.Now())
-	})
+	}
+	if now, err := exists(root, manifestPath(snapshot)); err != nil || now != finished {
+		return errors.Join(err, fmt.Errorf("snapshot %q %w", snapshot.Dir(), errCommitted))
+	}
+	if err := checkUnprotected(root, snapshot); err != nil {
+		return err
+	}
+	if finished || force {
+		return nil
+	}
+	return checkAbandoned(root, snapshot, time.Now())
 }
 
 func lockSnapshotForRemoval(set *guards, root *os.File, snapshot backupinfo.Snapshot, finished bool) error {
@@ -167,7 +175,7 @@ func checkUnprotected(root *os.File, snapshot backupinfo.Snapshot) error {
 }
 
 // removeSnapshot takes one snapshot away. The caller holds its locks, or answers for doing without.
-func removeSnapshot(ctx context.Context, disk *fsop.Disk, root *os.File, snapshot backupinfo.Snapshot, report *RemovalReport) error {
+func removeSnapshot(ctx context.Context, disk *fsop.Disk, root *os.File, snapshot backupinfo.Snapshot, held *guards, report *RemovalReport) error {
 	group, err := beneath.OpenDir(root, snapshot.Group.Dir())
 	if err != nil {
 		return notFound(err, "group", snapshot.Group.Dir())
@@ -180,7 +188,7 @@ func removeSnapshot(ctx context.Context, disk *fsop.Disk, root *os.File, snapsho
 	if err != nil {
 		return notFound(err, "snapshot", snapshot.Dir())
 	}
-	if err := gone.dismantle(ctx, disk); err != nil {
+	if err := errors.Join(held.closeInside(), gone.dismantle(ctx, disk)); err != nil {
 		return fmt.Errorf("snapshot %q is removed, its remains are not: %w", snapshot.Dir(), err)
 	}
 	return nil

@@ -278,7 +278,7 @@ func (d *Datastore) removeUnprotected(ctx context.Context, disk *fsop.Disk, root
 		if err := ctx.Err(); err != nil {
 			return errors.Join(failed, err)
 		}
-		failed = errors.Join(failed, removeSnapshot(ctx, disk, root, snapshot, report))
+		failed = errors.Join(failed, removeSnapshot(ctx, disk, root, snapshot, nil, report))
 		d.opts.Events.progress(Progress{
 			Operation: "remove", Object: snapshot.Group.Dir(),
 			Done: uint64(i + 1), Total: uint64(len(content.snapshots)), Items: true,
