@@ -1,12 +1,14 @@
 package pxar
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"path"
 	"strings"
+	"sync"
 )
 
 // Archive is an archive that can be read at any place. A lookup costs a few small
@@ -19,6 +21,7 @@ type Archive struct {
 	payloadSize uint64
 	version     int
 	root        *Dir
+	readers     sync.Pool // of *bufio.Reader, for lookups: they are many, and need one for a moment each
 }
 
 // OpenOptions are how an archive is opened.
@@ -58,13 +61,36 @@ func (a *Archive) read(at, n uint64) ([]byte, error) {
 		return nil, corruptf("%d bytes at %d are beyond the end at %d", n, at, a.size)
 	}
 	b := make([]byte, n)
-	_, err := io.ReadFull(io.NewSectionReader(a.r, int64(at), int64(n)), b)
-	return b, cutShort(err, "the archive")
+	if got, err := a.r.ReadAt(b, int64(at)); got < len(b) {
+		return b, cutShort(err, "the archive")
+	}
+	return b, nil
 }
 
 // source reads the range from start to end.
 func (a *Archive) source(start, end uint64) *source {
 	return newSource(io.NewSectionReader(a.r, int64(start), int64(end-start)), start)
+}
+
+// lookupBuffer is enough for most entries.
+const lookupBuffer = 2 << 10
+
+// briefly reads the range from start to end with a buffer that is to be given back with done.
+func (a *Archive) briefly(start, end uint64) *source {
+	reader, ok := a.readers.Get().(*bufio.Reader)
+	if !ok {
+		reader = bufio.NewReaderSize(nil, lookupBuffer)
+	}
+	section := io.NewSectionReader(a.r, int64(start), int64(end-start))
+	reader.Reset(section)
+	src := &source{r: reader, pos: start, limit: math.MaxUint64}
+	src.findSeeker(section)
+	return src
+}
+
+func (a *Archive) done(src *source) {
+	src.r.Reset(nil)
+	a.readers.Put(src.r)
 }
 
 // Version is 2 for a split archive, else 1.

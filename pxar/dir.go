@@ -57,7 +57,8 @@ func (d *Dir) slot(i uint64) (slot, error) {
 
 // Lookup finds an entry by its name. The error is [ErrNotFound] or [ErrCorrupt].
 func (d *Dir) Lookup(name string) (*Entry, error) {
-	src := d.source()
+	src := d.archive.briefly(d.start, d.table)
+	defer d.archive.done(src)
 	e := &Entry{}
 	ok, err := search(d.slots, hashName(name), d.slot, func(s slot) (bool, error) {
 		err := d.name(src, s, e)
