@@ -25,6 +25,9 @@ type Pattern struct {
 	glob     glob
 }
 
+// Selects tells that what matches is included.
+func (p Pattern) Selects() bool { return p.include }
+
 // List is patterns in order.
 type List []Pattern
 

@@ -38,6 +38,7 @@ func Extract(ctx context.Context, archive *pxar.Archive, target string, opts Opt
 	r.start()
 	r.descend(top, made)
 	r.wait()
+	r.stats.Unmatched = r.matched.missing()
 	if context.Cause(r.ctx) == nil && !opts.NoSync { //nolint:contextcheck // it is the run that has it
 		if err := (*fsop.Disk)(nil).SyncFS(dir); err != nil {
 			r.cancel(err)
@@ -60,6 +61,7 @@ type run struct {
 	dev     uint64              // of the target
 	root    bool                // we are
 	files   *record
+	matched *matched
 	pool
 
 	reserved int // names that look like temporary ones, in all directories
@@ -71,7 +73,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, archive *pxar.Archive, target *os.File, opts Options) *run {
-	r := &run{archive: archive, target: target, opts: opts, root: os.Geteuid() == 0, files: newRecord(), begun: time.Now()}
+	r := &run{archive: archive, target: target, opts: opts, root: os.Geteuid() == 0, files: newRecord(), matched: newMatched(opts.Patterns), begun: time.Now()}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.stats.NotApplied = map[string]uint64{}
 	r.apply = filemeta.ApplyOptions{

@@ -75,8 +75,10 @@ type Stats struct {
 	// Losses are the problems that are one.
 	Losses uint64
 	// Damaged are those entries that failed because the archive is damaged.
-	Damaged  uint64
-	Duration time.Duration
+	Damaged uint64
+	// Unmatched are the places in Options.Patterns of those that select something, and that no entry matched.
+	Unmatched []int
+	Duration  time.Duration
 }
 
 // Restored is how many entries there are now that were restored, directories included.

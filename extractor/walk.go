@@ -103,6 +103,7 @@ func (r *run) entry(d *directory, e *pxar.Entry, held int) {
 	}
 	selected := d.selected
 	if len(r.opts.Patterns) > 0 {
+		r.matched.look(e)
 		switch r.opts.Patterns.Match(e.Path, e.Kind == pxar.Directory) {
 		case exclude.Include:
 			selected = true

@@ -72,6 +72,7 @@ func slashed(pattern string) string {
 
 var (
 	errEmpty = errors.New("it is empty")
+	errDots  = errors.New("it has . or .. between slashes: no path does, for it begins at the root of the archive, like /etc/hosts")
 	errSlash = errors.New("it ends with a slash: no path does, directories neither")
 )
 
@@ -81,6 +82,8 @@ func (m *Matcher) list(pattern string) (exclude.List, error) {
 		return nil, fmt.Errorf("pattern %q: %w", pattern, errEmpty)
 	case strings.HasSuffix(pattern, "/"):
 		return nil, fmt.Errorf("pattern %q: %w", pattern, errSlash)
+	case hasDots(pattern):
+		return nil, fmt.Errorf("pattern %q: %w", pattern, errDots)
 	}
 	text := pattern
 	if m.fold {
@@ -91,6 +94,19 @@ func (m *Matcher) list(pattern string) (exclude.List, error) {
 	}
 	p, err := exclude.ParseSelection(text)
 	return exclude.List{p}, err
+}
+
+// hasDots looks at no pattern with a class, which may hold a slash.
+func hasDots(pattern string) bool {
+	if strings.Contains(pattern, "[") {
+		return false
+	}
+	for part := range strings.SplitSeq(pattern, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Matcher) folded(text string) string {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/exclude"
+	"github.com/pbs-like/pbs-like/pxar"
 )
 
 // The flags about directories.
@@ -119,6 +121,19 @@ func checkTreeFlags(c *cli.Context, sources []*source) error {
 		}
 	}
 	return nil
+}
+
+// warnOfNoArchives names files that are stored under a name for directory trees and hold none: what reads trees will call them damaged.
+func (p *program) warnOfNoArchives(sources []*source) {
+	for _, s := range sources {
+		if s.dir || s.flow || !strings.HasSuffix(s.name.Display(), ".pxar") {
+			continue
+		}
+		if _, err := pxar.Open(s.file, s.size, pxar.OpenOptions{}); errors.Is(err, pxar.ErrCorrupt) {
+			p.log.Warn().Msg(fmt.Sprintf("%s: %q is no pxar archive, and is stored as it is: "+
+				"\"ls\", \"find\" and a restore of files will call it damaged", s.name.Display(), s.path))
+		}
+	}
 }
 
 // treeResult is what became of a directory.

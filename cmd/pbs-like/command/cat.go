@@ -35,6 +35,9 @@ func (p *program) cat(c *cli.Context) error {
 			if e.Kind == pxar.Symlink {
 				return fmt.Errorf("%q is a symbolic link to %q: name that", e.Path, e.Target)
 			}
+			if e.Kind == pxar.Directory {
+				return fmt.Errorf("%q is a directory: \"ls\" lists it, \"export --path\" writes it", e.Path)
+			}
 			if e.Kind != pxar.File {
 				return fmt.Errorf("%q is a %v and has no content", e.Path, e.Kind)
 			}

@@ -30,7 +30,10 @@ func (p *program) diffCommand() *cli.Command {
 			"The exit code is 0 whether something changed or not, unless --exit-code is given. Of a GROUP the newest finished\n" +
 			"snapshot is taken.",
 		Flags: treeFlags(
-			&cli.StringFlag{Name: "pattern", Usage: "only what this `GLOB` matches: a name, or a whole path if it has a slash, as for \"find\""},
+			&cli.StringSliceFlag{
+				Name:  flagPattern,
+				Usage: "only what this `GLOB` matches: a name, or a whole path if it has a slash, as for \"find\"; of several, what one of them matches",
+			},
 			&cli.BoolFlag{Name: flagContent, DisableDefaultText: true, Usage: "read and compare the contents that chunks don't tell about"},
 			&cli.BoolFlag{Name: flagExitCode, DisableDefaultText: true, Usage: "end with 3 unless both are known to be equal"},
 			formatFlag(),
@@ -84,7 +87,7 @@ func (p *program) withBoth(
 	}()
 	ring := &keyring{p: p, c: c}
 	for _, object := range objects {
-		snapshot, err := snapshotOf(c.Context, ds, object)
+		snapshot, err := p.snapshotOf(c.Context, ds, object)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 func (p *program) diffImages(
 	c *cli.Context, format outputFormat, name backupinfo.ArchiveName, old, new *datastore.SnapshotReader,
 ) (equal bool, err error) {
-	if c.IsSet("pattern") {
+	if c.IsSet(flagPattern) {
 		return false, usageErrorf("--pattern is for directory trees, and %q is an image", name.Display())
 	}
 	oldImage, err := old.OpenArchive(c.Context, name)

@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,12 +25,8 @@ func (p *program) diffTrees(
 		p.log.Warn().Msg(fmt.Sprintf("can't be compared: %q: %v", path, err))
 		return nil
 	}}
-	if pattern := c.String("pattern"); c.IsSet("pattern") {
-		m, err := treefind.Compile(treefind.Query{Pattern: pattern})
-		if err != nil {
-			return false, asUsage(err)
-		}
-		opts.Wanted = func(e *pxar.Entry) bool { return m.Matches(e.Path, catalog.File) }
+	if opts.Wanted, err = wantedPaths(c.StringSlice(flagPattern)); err != nil {
+		return false, asUsage(err)
 	}
 	oldTree, err := old.OpenTree(c.Context, name)
 	if err != nil {
@@ -46,15 +43,38 @@ func (p *program) diffTrees(
 	if err = closeListing(out, err); err != nil {
 		return false, err
 	}
-	return report.Equal(), p.diffReport(format, report)
+	return report.Equal(), p.diffReport(format, report, c.StringSlice(flagPattern))
 }
 
-func (p *program) diffReport(format outputFormat, r treediff.Report) error {
-	if err := p.differs(format, changedText(r.Added, r.Removed, r.Modified)); err != nil {
+// wantedPaths tells what one of the patterns matches; nil is everything.
+func wantedPaths(patterns []string) (func(*pxar.Entry) bool, error) {
+	var matchers []*treefind.Matcher
+	for _, pattern := range patterns {
+		m, err := treefind.Compile(treefind.Query{Pattern: pattern})
+		if err != nil {
+			return nil, err
+		}
+		matchers = append(matchers, m)
+	}
+	if len(matchers) == 0 {
+		return nil, nil
+	}
+	return func(e *pxar.Entry) bool {
+		return slices.ContainsFunc(matchers, func(m *treefind.Matcher) bool { return m.Matches(e.Path, catalog.File) })
+	}, nil
+}
+
+func (p *program) diffReport(format outputFormat, r treediff.Report, patterns []string) error {
+	text := changedText(r.Added, r.Removed, r.Modified)
+	if len(patterns) > 0 {
+		text += fmt.Sprintf(" in what matches %q", patterns)
+	}
+	if err := p.differs(format, text); err != nil {
 		return err
 	}
 	if r.NotCompared > 0 {
-		p.log.Warn().Msg("the contents of " + plural(r.NotCompared, "file") + " were not compared; most of them may well be equal")
+		p.log.Warn().Msg("the contents of " + plural(r.NotCompared, "file") +
+			" were not compared; most of them may well be equal, and --" + flagContent + " reads them")
 	}
 	if r.Damaged > 0 {
 		return fmt.Errorf("%w: %s can't be compared", errPartly, plural(r.Damaged, "entry"))

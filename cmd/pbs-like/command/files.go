@@ -33,12 +33,9 @@ func (p *program) files(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	snapshot, err := snapshotOf(c.Context, ds, object)
+	snapshot, err := p.snapshotOf(c.Context, ds, object)
 	if err != nil {
 		return err
-	}
-	if _, named := object.Snapshot(); !named {
-		p.log.Info().Msg("newest finished snapshot: " + withNamespace(snapshot.Group.Namespace, snapshot.String()))
 	}
 	info, err := ds.Snapshot(c.Context, snapshot)
 	if err != nil {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -32,7 +33,9 @@ func hints() []hint {
 		{"gc", isUnmounted, "if it does not belong there any more, --" + flagForgetMount + " DIR says so"},
 		{"restore", is(datastore.ErrExists), "--" + flagOverwrite + " replaces it"},
 		{"diff", is(datastore.ErrIncomparable), "--" + flagContent + " reads and compares both"},
-		{"restore", is(blob.ErrNeedKey), "--" + flagKeyfile + " names its file"},
+		{"restore", isMkdir, "the directory above it has to be there"},
+		{"restore", is(unix.ENOTDIR), "a directory tree needs a directory; --" + flagAsFile + " restores the archive itself, to a file"},
+		{"", is(blob.ErrNeedKey), "--" + flagKeyfile + " names its file"},
 		{"backup", is(datastore.ErrNotOwner), "--owner says who makes the backup"},
 		{"backup", isNoNamespace, "\"namespace create\" makes it"},
 		{"group move", isNoNamespace, "\"namespace create\" makes it"},
@@ -51,6 +54,12 @@ func is(target error) func(error) bool {
 func isUnreadableLock(err error) bool {
 	locked, ok := errors.AsType[*storelock.LockedError](err)
 	return ok && slices.ContainsFunc(locked.Holders, func(i storelock.Info) bool { return i.Err != nil })
+}
+
+// isMkdir tells of a directory that can't be made where there is none to make it in.
+func isMkdir(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && path.Op == "mkdir" && errors.Is(err, fs.ErrNotExist)
 }
 
 func isUnmounted(err error) bool {

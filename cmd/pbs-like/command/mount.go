@@ -88,7 +88,7 @@ func (p *program) mountSource(c *cli.Context, ds *datastore.Datastore, object *b
 		key, err := p.keyOf(c)
 		return nil, key, err
 	}
-	snapshot, err := snapshotOf(c.Context, ds, *object)
+	snapshot, err := p.snapshotOf(c.Context, ds, *object)
 	if err != nil {
 		return nil, nil, err
 	}

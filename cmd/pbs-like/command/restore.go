@@ -72,7 +72,7 @@ func (p *program) restore(c *cli.Context) error {
 	if err := p.checkTarget(ds.Path(), target, options.Overwrite); err != nil {
 		return err
 	}
-	snapshot, err := snapshotOf(c.Context, ds, object)
+	snapshot, err := p.snapshotOf(c.Context, ds, object)
 	if err != nil {
 		return err
 	}
@@ -85,6 +85,15 @@ func (p *program) restore(c *cli.Context) error {
 		return err
 	}
 	return errors.Join(p.restoreArchive(c.Context, r, name, target, options), r.Close())
+}
+
+// snapshotOf is the snapshot itself, or the newest finished one of a group, which it names.
+func (p *program) snapshotOf(ctx context.Context, ds *datastore.Datastore, object backupinfo.Object) (backupinfo.Snapshot, error) {
+	snapshot, err := snapshotOf(ctx, ds, object)
+	if _, named := object.Snapshot(); !named && err == nil {
+		p.log.Info().Msg("newest finished snapshot: " + withNamespace(snapshot.Group.Namespace, snapshot.String()))
+	}
+	return snapshot, err
 }
 
 // snapshotOf is the snapshot itself, or the newest finished one of a group.

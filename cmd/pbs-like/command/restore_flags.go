@@ -109,12 +109,17 @@ func extractOptions(c *cli.Context, store string) (extractor.Options, error) {
 		IgnoreDeviceErrors: c.Bool("ignore-extract-device-errors"),
 		Strict:             c.Bool("strict"), NoSync: c.Bool(flagNoSync),
 	}
+	selects := !c.IsSet(flagPattern)
 	for _, text := range c.StringSlice(flagPattern) {
+		selects = selects || text != "" && !strings.HasPrefix(text, "!")
 		pattern, err := exclude.ParseSelection(text)
 		if err != nil {
 			return opts, asUsage(err)
 		}
 		opts.Patterns = append(opts.Patterns, pattern)
+	}
+	if !selects {
+		return opts, usageErrorf("--%s selects nothing: give one that has no ! before it, such as --%s /etc, or '*' for everything", flagPattern, flagPattern)
 	}
 	if info, err := os.Stat(store); err == nil {
 		opts.KeepOut = append(opts.KeepOut, info)

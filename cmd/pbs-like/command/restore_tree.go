@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"github.com/pbs-like/pbs-like/datastore"
@@ -36,10 +39,16 @@ func (p *program) restoreTree(c *cli.Context, target string) error {
 		}}
 		stats, err := extractor.Extract(c.Context, tree.Archive, target, opts)
 		problems.close()
-		if err != nil {
+		switch {
+		case err != nil && stats.Restored() == 0:
+			return err
+		case err != nil:
 			return fmt.Errorf("after %s: %w", plural(int(stats.Restored()), "restored entry"), err)
 		}
-		failed := treeFailure(stats, opts, problems)
+		failed := treeFailure(stats, opts, problems, unmatchedPatterns(c.StringSlice(flagPattern), stats))
+		if errors.Is(failed, pxar.ErrNotFound) {
+			return failed // there is nothing to tell of
+		}
 		return errors.Join(p.printTree(format, tree, target, stats), failed)
 	})
 }
@@ -48,8 +57,17 @@ func (p *program) restoreTree(c *cli.Context, target string) error {
 // and 16 at most, and is there twice, packed and unpacked.
 const maxAhead = 3
 
+// unmatchedPatterns are those that were to select something and did not, as they were typed.
+func unmatchedPatterns(given []string, s extractor.Stats) string {
+	var unmatched []string
+	for _, i := range s.Unmatched {
+		unmatched = append(unmatched, strconv.Quote(given[i]))
+	}
+	return strings.Join(unmatched, ", ")
+}
+
 // treeFailure is the error of a restore that came to its end.
-func treeFailure(s extractor.Stats, opts extractor.Options, problems *problems) error {
+func treeFailure(s extractor.Stats, opts extractor.Options, problems *problems, unmatched string) error {
 	switch {
 	case s.Damaged > 0:
 		return fmt.Errorf("%w: %s can't be read, and everything else was restored", datastore.ErrCorrupt, plural(int(s.Damaged), "entry"))
@@ -58,15 +76,20 @@ func treeFailure(s extractor.Stats, opts extractor.Options, problems *problems) 
 		if problems.exists {
 			advice = "; --" + flagOverwrite + " replaces what is there, --" + flagContinue + " leaves what is equal"
 		}
-		return fmt.Errorf("%w: %s, named above%s", errPartly, plural(int(s.Losses), "loss"), advice)
+		return fmt.Errorf("%w: %s; %s named above%s", errPartly, plural(int(s.Losses), "loss"), problems.shown(), advice)
 	case len(opts.Patterns) > 0 && s.Restored() <= 1 && s.Skipped+s.Failed == 0: // the target itself
-		return fmt.Errorf("no entry matches: %w", pxar.ErrNotFound)
+		return fmt.Errorf("no entry matches %s: %w; a pattern is a path, like /etc, or the end of one, like nginx/*.conf", unmatched, pxar.ErrNotFound)
+	case unmatched != "":
+		return fmt.Errorf("%w: no entry matches %s, and the rest was restored", errPartly, unmatched)
 	}
 	return nil
 }
 
 // shownProblems is how many of a kind are named.
 const shownProblems = 10
+
+// noLoss ends the kinds of problems that nobody misses.
+const noLoss = " (no loss)"
 
 // problems names the first ones of each kind.
 type problems struct {
@@ -81,23 +104,36 @@ func (l *problems) add(problem extractor.Problem) {
 	l.exists = l.exists || errors.Is(problem.Err, extractor.ErrExists)
 	kind := problem.Kind
 	if !problem.Loss {
-		kind += " (no loss)"
+		kind += noLoss
 	}
 	l.counts[kind]++
 	if l.counts[kind] > shownProblems {
 		return
 	}
-	event := l.p.log.Warn()
-	if !problem.Loss {
-		event = l.p.log.Info()
+	l.event(problem.Loss).Msg(problem.Error())
+}
+
+func (l *problems) event(loss bool) *zerolog.Event {
+	if loss {
+		return l.p.log.Warn()
 	}
-	event.Msg(problem.Error())
+	return l.p.log.Info()
+}
+
+// shown tells whether all losses were named.
+func (l *problems) shown() string {
+	for kind, n := range l.counts {
+		if n > shownProblems && !strings.HasSuffix(kind, noLoss) {
+			return "the first are"
+		}
+	}
+	return "all are"
 }
 
 func (l *problems) close() {
 	for kind, n := range l.counts {
 		if n > shownProblems {
-			l.p.log.Warn().Msg(fmt.Sprintf("and %d more of the kind %s", n-shownProblems, kind))
+			l.event(!strings.HasSuffix(kind, noLoss)).Msg(fmt.Sprintf("and %d more of the kind %s", n-shownProblems, kind))
 		}
 	}
 }

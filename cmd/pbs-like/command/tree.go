@@ -29,7 +29,7 @@ func (p *program) withTree(c *cli.Context, act func(*datastore.Datastore, *datas
 	if err != nil {
 		return err
 	}
-	snapshot, err := snapshotOf(c.Context, ds, object)
+	snapshot, err := p.snapshotOf(c.Context, ds, object)
 	if err != nil {
 		return err
 	}
