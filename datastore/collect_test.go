@@ -19,6 +19,7 @@ import (
 	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/index"
+	"github.com/pbs-like/pbs-like/internal/fsop"
 	"github.com/pbs-like/pbs-like/internal/testds"
 )
 
@@ -477,6 +478,26 @@ func TestTouchSetsTheTimeOfAccessOfWhatIsInUse(t *testing.T) {
 		if got := accessed(t, file).After(old); got != want {
 			t.Errorf("touch %v: %v", touch, accessed(t, file))
 		}
+	}
+}
+
+// TestWhatManySnapshotsShareIsTouchedOnce however many of them name it.
+func TestWhatManySnapshotsShareIsTouchedOnce(t *testing.T) {
+	t.Parallel()
+	store := testds.New(t)
+	for i := range backupinfo.Time(20) {
+		store.Backup("vm/100", first+i, image(t, "xs64:1:9M"))
+	}
+	touched := 0
+	disk := &fsop.Disk{Before: func(c fsop.Change) error {
+		if c.Op == fsop.OpTouch {
+			touched++
+		}
+		return nil
+	}}
+	_, err := store.OpenWith(disk).Collect(t.Context(), datastore.CollectOptions{Touch: true})
+	if chunks := len(chunkFiles(t, store)); err != nil || touched != chunks {
+		t.Errorf("touched %d times, of %d chunks: %v", touched, chunks, err)
 	}
 }
 

@@ -10,11 +10,13 @@ import (
 // deafenLocks makes the kernel answer "done" to every flock and to every record
 // lock of this process without doing anything, which is what a network file system does
 // whose locks stay on one host. Two processes of that kind are as two hosts to each other.
-func deafenLocks() error {
+func deafenLocks() error { return answerLocks(0) }
+
+// answerLocks makes the kernel give that answer to every lock that this process asks for.
+func answerLocks(errno unix.Errno) error {
 	const (
 		argument = 24 // of the second one, in what a filter looks at
 		setLock  = 37 // F_OFD_SETLK
-		done     = unix.SECCOMP_RET_ERRNO
 	)
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
@@ -29,7 +31,7 @@ func deafenLocks() error {
 		equal(unix.SYS_FCNTL, 0, 3),
 		load(argument),
 		equal(setLock, 0, 1),
-		answer(done),
+		answer(unix.SECCOMP_RET_ERRNO | uint32(errno)),
 		answer(unix.SECCOMP_RET_ALLOW),
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
@@ -38,9 +40,9 @@ func deafenLocks() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return errno
+	_, _, failed := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	if failed != 0 {
+		return failed
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/internal/fsop"
@@ -72,6 +74,7 @@ func (o operation) arguments(store *testds.Store, script string) []string {
 
 func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 	spec, ofLocks := strings.CutPrefix(args[1], "locks ")
+	spec, lockless := strings.CutPrefix(spec, "no locks ")
 	script, err := fsoptest.Parse(spec, pipe.Say, pipe.Next)
 	if err != nil {
 		return err
@@ -91,6 +94,11 @@ func operate(ctx context.Context, args []string, pipe *helperproc.IO) error {
 			err = deafenLocks()
 		}
 		if err != nil {
+			return err
+		}
+	}
+	if lockless {
+		if err := answerLocks(unix.ENOLCK); err != nil {
 			return err
 		}
 	}

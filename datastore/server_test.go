@@ -70,6 +70,9 @@ func TestWhatRootMakesBelongsToTheServer(t *testing.T) {
 	needsRoot(t)
 	store := serve(t, matrixStore(t), newServer)
 	giveTo(t, servedUser, store.Dir)
+	if err := os.Remove(filepath.Join(store.Dir, ".lock")); err != nil { // so that root makes that too
+		t.Fatal(err)
+	}
 	store.place.User, store.place.Run = fmt.Sprint(servedUser), filepath.Join(testds.TempDir(t), "proxmox-backup")
 	for _, o := range allOperations {
 		o.server = store.place
