@@ -41,9 +41,9 @@ func TestASharedStoreIsLockedForOtherHostsToo(t *testing.T) {
 	})
 }
 
-// TestWhoLosesItsLeaseReadsNoMore stops a host for longer than its lease lasts, while another one takes it over.
-func TestWhoLosesItsLeaseReadsNoMore(t *testing.T) {
-	t.Parallel()
+// TestWhoLosesItsLeaseReadsNoMore stops a host for longer than its lease lasts, while another one takes it over. It runs
+// alone: a program that another test starts meanwhile would hang until the stopped mount answers that the file it inherits is closed.
+func TestWhoLosesItsLeaseReadsNoMore(t *testing.T) { //nolint:paralleltest // see above
 	needFUSE(t)
 	store, snapshot := twoSnapshots(t)
 	share := datastore.SetLockSchemeOptions{Stale: time.Second, Test: storelock.SelfTestOptions{Rounds: 1}}
