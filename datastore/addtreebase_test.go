@@ -2,7 +2,6 @@ package datastore_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -299,7 +298,7 @@ func FuzzABaseThatIsAnything(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer func() {
-			if _, err := ds.RemoveGroup(context.Background(), group, datastore.RemoveGroupOptions{}); err != nil {
+			if _, err := ds.RemoveGroup(t.Context(), group, datastore.RemoveGroupOptions{}); err != nil {
 				t.Error(err)
 			}
 		}()

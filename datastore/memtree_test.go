@@ -95,7 +95,7 @@ func addTree(ctx context.Context, w *datastore.SnapshotWriter, name string, tree
 	if err != nil {
 		return datastore.TreeStats{}, err
 	}
-	defer t.Close() //nolint:errcheck // what counts is what Finish says
+	defer t.Close() // what counts is what Finish says
 	if err := tree.feed(t, func(_ string, data []byte) io.ReadCloser { return files.of(bytes.NewReader(data)) }); err != nil {
 		return datastore.TreeStats{}, err
 	}

@@ -138,6 +138,7 @@ func replacedAndProtected(at string) error {
 }
 
 func replacedAndLocked(t *testing.T) func(at string) error {
+	t.Helper()
 	return func(at string) error {
 		err := errors.Join(os.Rename(at, at+".old"), os.Mkdir(at, 0o700))
 		dir, open := os.Open(filepath.Dir(at))

@@ -38,7 +38,7 @@ func (w *SnapshotWriter) AddStream(ctx context.Context, name backupinfo.ArchiveN
 	}
 	feed := newAside(source.Read)
 	defer feed.Close()
-	if err := s.fill(feed.with(s.streamCutter.ctx)); err != nil {
+	if err := s.fill(feed.with(s.streamCutter.ctx)); err != nil { //nolint:contextcheck // likewise, see startSideBySide
 		return ArchiveStats{}, fmt.Errorf("archive %q: %w", name.Display(), s.giveUp(err))
 	}
 	if stats, err = s.finish(); err != nil {
@@ -96,7 +96,7 @@ func (w *SnapshotWriter) openStream(ctx context.Context, name backupinfo.Archive
 // startSideBySide lets the first workers of the crew store the chunks.
 func (s *stream) startSideBySide(ctx context.Context, average int) error {
 	side := s.writer.crew.sideBySide(ctx, s.add)
-	return s.start(side.ctx, side, <-side.free, average)
+	return s.start(side.ctx, side, <-side.free, average) //nolint:contextcheck // it is below ctx, and ends when a worker fails
 }
 
 // startInPlace lets who writes store the chunks.

@@ -20,7 +20,7 @@ type sideBySide struct {
 func (c *crew) sideBySide(ctx context.Context, add func(piece) error) *sideBySide {
 	s := &sideBySide{cuts: make(chan cut), free: c.ring(), line: newOrdered(add)}
 	s.group, s.ctx = errgroup.WithContext(ctx)
-	s.wake = s.line.wakeOn(s.ctx)
+	s.wake = s.line.wakeOn(s.ctx) //nolint:contextcheck // that of the group is below ctx
 	for _, worker := range c.workers[:streamWorkers] {
 		s.group.Go(func() error { return s.work(worker) })
 	}

@@ -65,6 +65,7 @@ func (t *TreeWriter) writeEntry(s *treeStep) error {
 		return t.out.Link(s.name, s.entry.Target, first)
 	case stepLeave:
 		return t.out.Leave()
+	case stepAdd:
 	}
 	_, err := t.out.Add(s.name, &s.entry, nil)
 	return err

@@ -7,17 +7,15 @@ import (
 	"github.com/pbs-like/pbs-like/reuse"
 )
 
-func number(n uint64) *uint64 { return &n }
-
 func file() *pxar.Entry {
 	return &pxar.Entry{Kind: pxar.File, Split: true, Size: 5, Metadata: pxar.Metadata{
 		Stat:   pxar.Stat{Mode: 0o100644, Flags: 1 << 16, UID: 1, GID: 2, Seconds: 3, Nanoseconds: 4},
 		Xattrs: []pxar.Xattr{{Name: "user.a", Value: []byte("1")}, {Name: "user.b"}},
 		ACL: pxar.ACL{
-			Users: []pxar.ACLEntry{{ID: 1, Perm: 7}}, Groups: []pxar.ACLEntry{{ID: 2, Perm: 5}}, GroupObj: number(4),
+			Users: []pxar.ACLEntry{{ID: 1, Perm: 7}}, Groups: []pxar.ACLEntry{{ID: 2, Perm: 5}}, GroupObj: new(uint64(4)),
 			Default: &pxar.ACLDefault{UserObj: 7, Mask: pxar.NoPerm}, DefaultUsers: []pxar.ACLEntry{{ID: 3}}, DefaultGroups: []pxar.ACLEntry{{ID: 4}},
 		},
-		FCaps: []byte{}, QuotaProject: number(9),
+		FCaps: []byte{}, QuotaProject: new(uint64(9)),
 	}}
 }
 

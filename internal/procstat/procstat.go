@@ -42,9 +42,9 @@ func read(name string) (Process, error) {
 // it has no descriptors any more, and so no locks.
 func (p Process) Over() bool { return p.State == 'Z' || p.State == 'X' }
 
-// The places of fields behind the name, which is field 2.
+// The places of fields behind the name, which is field 2: the state is field 3, the start field 22.
 const (
-	stateField = 3 - 3
+	stateField = 0
 	startField = 22 - 3
 )
 

@@ -83,7 +83,7 @@ func host(ctx context.Context, args []string, pipe *helperproc.IO) error {
 	for {
 		line, err := pipe.Next()
 		if err != nil {
-			return nil //nolint:nilerr // the test is over
+			return nil // the test is over
 		}
 		var rounds, violations int
 		if _, err := fmt.Sscanf(line, "take turns %d", &rounds); err != nil {
@@ -102,7 +102,7 @@ func host(ctx context.Context, args []string, pipe *helperproc.IO) error {
 			if line == "hold" {
 				pipe.Say("held")
 				if _, err := pipe.Next(); err != nil {
-					return nil //nolint:nilerr // likewise
+					return nil
 				}
 				pipe.Say(fmt.Sprint("then: ", g.Check(ctx)))
 			}

@@ -42,7 +42,7 @@ func StartObjectStore(ctx context.Context, dir string) (*ObjectStore, error) {
 	}
 	root, sidecar := filepath.Join(dir, "objects"), filepath.Join(dir, "attributes")
 	for _, d := range []string{filepath.Join(root, Bucket), sidecar} {
-		if err := os.MkdirAll(d, 0o755); err != nil { //nolint:forbidigo // a directory of the test
+		if err := os.MkdirAll(d, 0o755); err != nil {
 			return nil, err
 		}
 	}

@@ -110,14 +110,15 @@ func (l *problems) add(problem extractor.Problem) {
 	if l.counts[kind] > shownProblems {
 		return
 	}
-	l.event(problem.Loss).Msg(problem.Error())
+	l.say(problem.Loss, problem.Error())
 }
 
-func (l *problems) event(loss bool) *zerolog.Event {
+func (l *problems) say(loss bool, text string) {
+	level := zerolog.InfoLevel
 	if loss {
-		return l.p.log.Warn()
+		level = zerolog.WarnLevel
 	}
-	return l.p.log.Info()
+	l.p.log.WithLevel(level).Msg(text)
 }
 
 // shown tells whether all losses were named.
@@ -133,7 +134,7 @@ func (l *problems) shown() string {
 func (l *problems) close() {
 	for kind, n := range l.counts {
 		if n > shownProblems {
-			l.event(!strings.HasSuffix(kind, noLoss)).Msg(fmt.Sprintf("and %d more of the kind %s", n-shownProblems, kind))
+			l.say(!strings.HasSuffix(kind, noLoss), fmt.Sprintf("and %d more of the kind %s", n-shownProblems, kind))
 		}
 	}
 }
