@@ -60,8 +60,16 @@ func resolve(path string) (string, error) {
 	return real, err
 }
 
+// isDead tells of a mount whose process is gone. Attributes may still be remembered by the kernel, figures of the file system are not.
+func isDead(point string) bool {
+	if _, err := os.Lstat(point); err != nil {
+		return errors.Is(err, syscall.ENOTCONN)
+	}
+	return errors.Is(syscall.Statfs(point, &syscall.Statfs_t{}), syscall.ENOTCONN)
+}
+
 func clearStale(point string, cleared func(string)) error {
-	if _, err := os.Lstat(point); !errors.Is(err, syscall.ENOTCONN) {
+	if !isDead(point) {
 		return nil // what else is wrong is found next
 	}
 	had, ok, err := mountedAt(point)

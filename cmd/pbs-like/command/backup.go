@@ -24,7 +24,8 @@ func (p *program) backupCommand() *cli.Command {
 			"content; .conf, .json, .key, .log and .blob are small files that are stored whole. PATH is a file, a\n" +
 			"block device, a FIFO, or - for standard input; for a .pxar also a directory, which is stored with all\n" +
 			"that is in it on its file system. Files named .pxarexclude in it hold patterns of what is left out, a line\n" +
-			"each. What can't be read is left out too, and named at the end; the exit code is then 3.\n\n" +
+			"each. In a pattern, /cache is what has this path below the directory that is backed up, and cache what has this\n" +
+			"name wherever it is. What can't be read is left out too, and named at the end; the exit code is then 3.\n\n" +
 			"While it runs, the group, the new snapshot and the base are locked: other backups of the group and the\n" +
 			"removal of these are refused. The snapshot counts from the moment in which all of it is on disk; until\n" +
 			"then an error or an interruption leaves nothing behind.\n\n" +

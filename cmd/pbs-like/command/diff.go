@@ -59,8 +59,11 @@ func (p *program) diff(c *cli.Context) error {
 		return asUsage(err)
 	}
 	compare := p.diffTrees
-	if name.Kind() == backupinfo.FixedIndex {
+	switch {
+	case name.Kind() == backupinfo.FixedIndex:
 		compare = p.diffImages
+	case !isTreeName(name):
+		return usageErrorf("%q can't be compared: it is neither a directory tree (.pxar) nor an image (.img); \"restore\" writes it to a file", name.Display())
 	}
 	ds, err := p.open(c)
 	if err != nil {

@@ -49,7 +49,7 @@ func (p *program) nameCache(c *cli.Context, store string) (*treefind.Cache, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOutside(store, filepath.Join(existing(dir), "file")); err != nil {
+	if err := checkDirOutside(store, realDir(filepath.Join(existing(dir), "file")), dir); err != nil {
 		return nil, err
 	}
 	return treefind.NewCache(dir, treefind.CacheOptions{Notice: func(err error) {

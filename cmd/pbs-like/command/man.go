@@ -79,6 +79,13 @@ export PBS_LIKE_DATASTORE=/srv/store
 pbs-like backup drive-scsi0.img:/dev/vg/vm-100 --backup-type vm --backup-id 100
 pbs-like list
 pbs-like restore vm/100 drive-scsi0.img /tmp/disk.raw
+pbs-like backup etc.pxar:/etc --backup-id web --change-detection-mode metadata --exclude /ssl/private
+pbs-like restore host/web etc.pxar /tmp/etc --pattern /nginx
+pbs-like find 'nginx.conf' --type f
+pbs-like diff host/web/2026-01-15T03:00:00Z host/web etc.pxar
+pbs-like cat host/web etc.pxar /nginx/nginx.conf
+pbs-like export host/web etc.pxar - --path /nginx --format zip >nginx.zip
+pbs-like mount /mnt
 pbs-like remove-group vm/100 --dry-run
 `
 

@@ -27,7 +27,10 @@ func (p *program) restoreCommand() *cli.Command {
 			"if it is not there. Nothing outside of it is changed, whatever the archive says, and no symbolic link in it is\n" +
 			"followed. What is there stays, and is named, unless it is to be overwritten. What can't be restored is named and\n" +
 			"the rest is restored; the exit code is then 3, or 12 where the archive is damaged. Without root, owners and what\n" +
-			"else needs it are counted, and are no failure. \"cat\" writes one file of a tree to standard output.",
+			"else needs it are counted, and are no failure. \"cat\" writes one file of a tree to standard output.\n\n" +
+			"--pattern /etc restores that directory with all in it, --pattern nginx.conf what has this name wherever it is, and\n" +
+			"--pattern '*.conf' --pattern '!/var' what is so called and not below /var. The names keep their path below TARGET.\n" +
+			"A pattern that nothing matches is named; the exit code is then 3, or 10 if nothing was restored.",
 		Flags: append([]cli.Flag{
 			namespaceFlag("the `NAMESPACE` of the snapshot"),
 			&cli.BoolFlag{

@@ -25,7 +25,7 @@ func (p *program) restoreTree(c *cli.Context, target string) error {
 		return usageErrorf("the target is empty")
 	}
 	return p.withTree(c, func(ds *datastore.Datastore, tree *datastore.Tree) error {
-		if err := checkOutside(ds.Path(), filepath.Join(target, "entry")); err != nil {
+		if err := checkDirOutside(ds.Path(), realDir(filepath.Join(target, "entry")), target); err != nil {
 			return err
 		}
 		opts, err := extractOptions(c, ds.Path())

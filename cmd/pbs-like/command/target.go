@@ -1,6 +1,8 @@
 package command
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -11,9 +13,21 @@ func (p *program) checkTarget(store, target string, overwrite bool) error {
 	case target == "":
 		return usageErrorf("the target is empty")
 	case target != standardOutput:
-		return checkOutside(store, target)
+		if err := checkOutside(store, target); err != nil {
+			return err
+		}
+		return checkParent(target)
 	case isTerminal(p.streams.Out) && !overwrite:
 		return usageErrorf("standard output is a terminal: send it to a file or a pipe, or write to it all the same with --%s", flagOverwrite)
+	}
+	return nil
+}
+
+// checkParent names the directory that a file is to be made in and that is not there.
+func checkParent(target string) error {
+	dir := filepath.Dir(target)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("target %q: the directory %q does not exist, and is not made", target, dir)
 	}
 	return nil
 }
@@ -21,13 +35,18 @@ func (p *program) checkTarget(store, target string, overwrite bool) error {
 // checkOutside refuses a file in the datastore itself: there it may damage what
 // it is restored from. What can't be looked at is left to the restore to name.
 func checkOutside(store, target string) error {
+	return checkDirOutside(store, realDir(target), target)
+}
+
+// checkDirOutside does so for a directory, which may be there or not. Shown is what the user wrote.
+func checkDirOutside(store, dir, shown string) error {
 	root, err := os.Stat(store)
 	if err != nil {
 		return nil //nolint:nilerr // the restore finds the same
 	}
-	for dir := realDir(target); ; dir = filepath.Dir(dir) {
+	for ; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && os.SameFile(root, info) {
-			return usageErrorf("target %q is inside of the datastore %q", target, store)
+			return usageErrorf("target %q is inside of the datastore %q", shown, store)
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
