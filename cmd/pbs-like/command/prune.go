@@ -161,7 +161,21 @@ func groupsToPrune(c *cli.Context, ds *datastore.Datastore, unread *unreadable) 
 		groups = append(groups, g.Group)
 		return nil
 	})
+	if err == nil && len(groups) == 0 && where.depth == 0 {
+		unread.p.warnOfNamespacesBelow(c.Context, ds, where.ns)
+	}
 	return groups, err
+}
+
+// warnOfNamespacesBelow is for who prunes a namespace that has no group of its own: what
+// lies below it would stay for ever, and nobody would notice.
+func (p *program) warnOfNamespacesBelow(ctx context.Context, ds *datastore.Datastore, ns backupinfo.Namespace) {
+	for below, err := range ds.Namespaces(ctx, ns, 1) {
+		if err == nil && below != ns {
+			p.log.Warn().Msgf("no group is in namespace %q, and there are namespaces below it, which --recursive looks at too", ns)
+			return
+		}
+	}
 }
 
 // askToPrune shows the plan and asks, if there is anything to remove.
