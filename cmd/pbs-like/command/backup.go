@@ -72,7 +72,7 @@ func (p *program) backup(c *cli.Context) error {
 	if err := checkTreeFlags(c, order.sources); err != nil {
 		return err
 	}
-	p.warnOfNoArchives(order.sources)
+	p.warnOfDoubts(order.sources, c.StringSlice(flagExclude))
 	order.trees.tell = p.tellTree
 	result, err := runBackup(c.Context, ds, order)
 	if err != nil {

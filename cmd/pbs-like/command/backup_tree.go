@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/exclude"
-	"github.com/pbs-like/pbs-like/pxar"
 )
 
 // The flags about directories.
@@ -75,6 +73,9 @@ func readTreeOrder(c *cli.Context) (order treeOrder, err error) {
 		return order, usageErrorf("--%s %d: has to be at least 1", flagEntriesMax, order.options.EntriesMax)
 	}
 	for _, text := range c.StringSlice(flagExclude) {
+		if text == "" {
+			return order, usageErrorf("--%s is empty, and would leave out nothing", flagExclude)
+		}
 		p, err := exclude.ParseArgument(text)
 		if err != nil {
 			return order, asUsage(fmt.Errorf("--%s: %w", flagExclude, err))
@@ -121,19 +122,6 @@ func checkTreeFlags(c *cli.Context, sources []*source) error {
 		}
 	}
 	return nil
-}
-
-// warnOfNoArchives names files that are stored under a name for directory trees and hold none: what reads trees will call them damaged.
-func (p *program) warnOfNoArchives(sources []*source) {
-	for _, s := range sources {
-		if s.dir || s.flow || !strings.HasSuffix(s.name.Display(), ".pxar") {
-			continue
-		}
-		if _, err := pxar.Open(s.file, s.size, pxar.OpenOptions{}); errors.Is(err, pxar.ErrCorrupt) {
-			p.log.Warn().Msg(fmt.Sprintf("%s: %q is no pxar archive, and is stored as it is: "+
-				"\"ls\", \"find\" and a restore of files will call it damaged", s.name.Display(), s.path))
-		}
-	}
 }
 
 // treeResult is what became of a directory.

@@ -3,9 +3,11 @@ package command
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 
+	"github.com/pbs-like/pbs-like/blob"
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/storelock"
@@ -20,6 +22,9 @@ func TestRefusalsNameTheFlagThatHelps(t *testing.T) {
 		want   string // empty: no hint
 	}{
 		{"restore vm/1 a.img out", datastore.ErrExists, false, "--overwrite"},
+		{"restore vm/1 a.pxar b/out", &fs.PathError{Op: "mkdir", Path: "b/out", Err: fs.ErrNotExist}, false, "directory above it"},
+		{"restore vm/1 a.pxar out", &fs.PathError{Op: "open", Path: "k.json", Err: fs.ErrNotExist}, false, ""},
+		{"mount mnt vm/1", blob.ErrNeedKey, false, "--keyfile"},
 		{"backup a.img:b", datastore.ErrExists, false, ""},
 		{"backup a.img:b", datastore.ErrNotOwner, false, "--owner"},
 		{"backup a.img:b", &datastore.NotFoundError{Kind: "namespace", Name: "a"}, false, "namespace create"},
