@@ -17,8 +17,9 @@ type content struct {
 	where *place
 	name  string
 
-	fd    int    // -1 when it is closed
-	size  uint64 // that it has to give
+	fd    int           // -1 when it is closed
+	time  unix.Timespec // of its last change when it was opened
+	size  uint64        // that it has to give
 	at    uint64
 	ahead *buffer // what was read ahead, nil if nothing was
 	pool  *sync.Pool
@@ -33,7 +34,7 @@ func newContent(ctx context.Context, a *Archiver, it *item, fd int, st *unix.Sta
 	const block = 512 // of st_blocks, whatever the file system has
 	return &content{
 		ctx: ctx, notes: &a.notes, where: it.where, name: it.name, pool: &a.buffers,
-		fd: fd, size: uint64(st.Size), sparse: uint64(st.Blocks)*block < uint64(st.Size),
+		fd: fd, time: st.Mtim, size: uint64(st.Size), sparse: uint64(st.Blocks)*block < uint64(st.Size),
 	}
 }
 
@@ -106,8 +107,17 @@ func (c *content) settle() {
 		c.note(Shrunk)
 	case uint64(st.Size) > c.size:
 		c.note(Grown)
+	case st.Mtim != c.time:
+		c.note(Written)
 	}
 	c.settled = true
+}
+
+// isWritten tells that the file was changed since it was opened.
+func (c *content) isWritten() bool {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Fstat(c.fd, &st) })
+	return err == nil && st.Mtim != c.time
 }
 
 func (c *content) note(kind Kind) {
@@ -140,7 +150,7 @@ const maxAhead = 128 << 10
 // buffer has a byte more, which shows whether a file has become longer.
 type buffer [maxAhead + 1]byte
 
-// readAhead reads a small file and lets its descriptor go. If the size has changed, that is errChanged, unless
+// readAhead reads a small file and lets its descriptor go. If it was written to meanwhile, that is errChanged, unless
 // it is the last attempt.
 func (c *content) readAhead(last bool) error {
 	if c.size > maxAhead {
@@ -155,13 +165,15 @@ func (c *content) readAhead(last bool) error {
 	switch {
 	case err != nil:
 		return err
-	case uint64(n) != c.size && !last:
+	case !last && (uint64(n) != c.size || c.isWritten()):
 		return errChanged
 	case uint64(n) < c.size:
 		clear(data[n:c.size])
 		c.note(Shrunk)
 	case uint64(n) > c.size:
 		c.note(Grown)
+	case last:
+		c.settle()
 	}
 	c.closeFile()
 	return nil

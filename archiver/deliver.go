@@ -12,7 +12,14 @@ type firstName struct {
 }
 
 // links are the files with more names than were seen.
-type links map[Inode]firstName
+type links map[file]firstName
+
+// file is one, and not another that got the number of its inode after it was removed.
+type file struct {
+	Inode
+
+	born int64
+}
 
 // maxTarget is how long the path of a first name may be for others to refer to it.
 const maxTarget = 4096
@@ -60,14 +67,16 @@ func (a *Archiver) add(it *item, sink Sink) error {
 	}
 	linked := it.names > 1 && it.where.lengthOf(it.name) <= maxTarget
 	if linked {
-		a.links[it.inode] = firstName{it.where, it.name, it.names - 1}
+		a.links[it.file()] = firstName{it.where, it.name, it.names - 1}
 	}
 	return sink.AddFile(it.name, &it.entry.Metadata, it.entry.Size, it.content, linked)
 }
 
+func (it *item) file() file { return file{it.inode, it.born} }
+
 // take finds the first name of a file, and forgets it with the last of the others.
 func (l links) take(it *item) (firstName, bool) {
-	key := it.inode
+	key := it.file()
 	first, ok := l[key]
 	if !ok || it.names < 2 {
 		return first, false

@@ -26,6 +26,6 @@
 //
 // # What is not promised
 //
-// A file that is written to while it is read may be a mixture of before and after. Two files need not be of
-// the same moment. Who needs that takes a snapshot of the file system.
+// A file that is written to while it is read may be a mixture of before and after, which is told where its size or its time of
+// the last change shows it. Two files need not be of the same moment. Who needs that takes a snapshot of the file system.
 package archiver

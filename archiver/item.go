@@ -23,6 +23,7 @@ type item struct {
 	entry   pxar.Entry
 	content *content // of a regular file
 	inode   Inode
+	born    int64  // when the inode was made, in ns, of a file with several names; 0 is unknown
 	names   uint64 // how many hard links there are
 	err     error
 }
@@ -91,6 +92,9 @@ func (a *Archiver) loadOnce(ctx context.Context, it *item, last bool) error {
 	if err != nil || it.entry.Kind != pxar.File {
 		_ = unix.Close(fd)
 		return err
+	}
+	if it.names > 1 {
+		it.born = birth(fd)
 	}
 	c := newContent(ctx, a, it, fd, &st)
 	if a.opts.ReadAhead && it.names == 1 {

@@ -95,13 +95,14 @@ func TestADirectoryThatIsKeptOutIsThereAndEmpty(t *testing.T) {
 func TestWarningsReadWell(t *testing.T) {
 	t.Parallel()
 	for want, w := range map[string]Warning{
-		`"/a": left out: permission denied`:    {Denied, "/a", unix.EACCES},
-		`"/a\n": vanished meanwhile`:           {Vanished, "/a\n", unix.ENOENT},
-		`"/a": mount point, not entered`:       {MountPoint, "/a", nil},
-		`"/a": unknown: file does not exist`:   {Kind(99), "/a", os.ErrNotExist},
-		`"/a": left out: input/output error`:   {Unreadable, "/a", unix.EIO},
-		`"/a": left empty`:                     {KeptOut, "/a", nil},
-		`"/a": excludes nothing: not a number`: {BadPattern, "/a", errors.New("not a number")},
+		`"/a": left out: permission denied`:  {Denied, "/a", unix.EACCES},
+		`"/a\n": vanished meanwhile`:         {Vanished, "/a\n", unix.ENOENT},
+		`"/a": mount point, not entered`:     {MountPoint, "/a", nil},
+		`"/a": unknown: file does not exist`: {Kind(99), "/a", os.ErrNotExist},
+		`"/a": left out: input/output error`: {Unreadable, "/a", unix.EIO},
+		`"/a": left empty`:                   {KeptOut, "/a", nil},
+		`"/a": was written to while it was read; it may be a mixture of before and after`: {Written, "/a", nil},
+		`"/a": excludes nothing: not a number`:                                            {BadPattern, "/a", errors.New("not a number")},
 	} {
 		if got := w.String(); got != want {
 			t.Errorf("%s, not %s", got, want)

@@ -52,6 +52,16 @@ func same(a, b *unix.Stat_t) bool {
 	return a.Dev == b.Dev && a.Ino == b.Ino && a.Mode&unix.S_IFMT == b.Mode&unix.S_IFMT
 }
 
+// birth tells when an inode was made, in ns since 1970, or 0 where the file system does not know. Numbers of inodes are used again.
+func birth(fd int) int64 {
+	var st unix.Statx_t
+	err := again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_BTIME, &st) })
+	if err != nil || st.Mask&unix.STATX_BTIME == 0 {
+		return 0
+	}
+	return st.Btime.Sec*1e9 + int64(st.Btime.Nsec)
+}
+
 // openRead leaves the time of access alone, which only the owner may ask for.
 func openRead(dirfd int, name string, more int) (int, error) {
 	fd, err := openAt(dirfd, name, openFlags|more|unix.O_NOATIME)

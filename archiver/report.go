@@ -25,6 +25,7 @@ const (
 	BadPattern                 // a file with patterns, or a line of it, can't be used, and excludes nothing
 	MountPoint                 // another file system; the directory stands there empty, as it should
 	KeptOut                    // one of [Options.KeepOut]; likewise
+	Written                    // the file was written to while it was read: what is there may be a mixture
 )
 
 // String says in a few words, for people, what became of it.
@@ -33,6 +34,7 @@ func (k Kind) String() string {
 		"unknown", "vanished meanwhile", "left out", "left out", "left out", "left empty, for its path is too long",
 		"became shorter while it was read; zeros stand in place of the rest", "became longer while it was read; what came later is not there",
 		"stored without some of its extended attributes", "excludes nothing", "mount point, not entered", "left empty",
+		"was written to while it was read; it may be a mixture of before and after",
 	}
 	if k < 0 || int(k) >= len(names) {
 		return names[0]
@@ -45,7 +47,7 @@ func (k Kind) Incomplete() bool {
 	switch k {
 	case Denied, Unreadable, Changed, TooDeep, Shrunk, Metadata:
 		return true
-	case Vanished, Grown, BadPattern, MountPoint, KeptOut:
+	case Vanished, Grown, BadPattern, MountPoint, KeptOut, Written:
 	}
 	return false
 }
