@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
@@ -38,10 +39,14 @@ type SkippedError struct {
 }
 
 func (e *SkippedError) Error() string {
-	if e.File == "" {
-		return e.Err.Error() // which names the snapshot
+	switch text := e.Err.Error(); {
+	case e.File != "":
+		return fmt.Sprintf("%q: %s", e.Snapshot.Dir()+"/"+e.File, text)
+	case strings.Contains(text, e.Snapshot.String()): // most name it
+		return text
+	default:
+		return fmt.Sprintf("%q: %s", e.Snapshot.Dir(), text)
 	}
-	return fmt.Sprintf("%q: %v", e.Snapshot.Dir()+"/"+e.File, e.Err)
 }
 
 func (e *SkippedError) Unwrap() error { return e.Err }

@@ -354,3 +354,24 @@ func TestALieAboutEncryptionGetsNoNamesIntoTheCache(t *testing.T) {
 		t.Errorf("%q, %v", filesOf(t, dir), skipped)
 	}
 }
+
+func TestWhatIsSkippedIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	snapshot, err := backupinfo.ParseSnapshot(backupinfo.Namespace{}, "ct/200/2024-03-01T03:04:05Z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := `snapshot "ct/200/2024-03-01T03:04:05Z" is unfinished`
+	for _, c := range []struct {
+		file, text, want string
+	}{
+		{"", named, named},
+		{"", "openat .chunks: permission denied", `"ct/200/2024-03-01T03:04:05Z": openat .chunks: permission denied`},
+		{"root.pxar.didx", "damaged", `"ct/200/2024-03-01T03:04:05Z/root.pxar.didx": damaged`},
+	} {
+		skipped := &treefind.SkippedError{Snapshot: snapshot, File: c.file, Err: errors.New(c.text)}
+		if skipped.Error() != c.want {
+			t.Errorf("got %s, want %s", skipped, c.want)
+		}
+	}
+}
