@@ -46,6 +46,7 @@ func BenchmarkReadImage(b *testing.B) {
 	store, snapshot := benchmarkImage(b, benchmarkSize)
 	ds := store.Open(datastore.Options{})
 	measure := func(b *testing.B, read func() error) {
+		b.Helper()
 		b.SetBytes(benchmarkSize)
 		before := processorTime(b)
 		for b.Loop() {

@@ -118,6 +118,7 @@ func TestWhileAMountUsesASnapshot(t *testing.T) {
 	t.Parallel()
 	uses := map[string]func(t *testing.T, point string, s backupinfo.Snapshot) io.Closer{
 		"a file is open": func(t *testing.T, point string, s backupinfo.Snapshot) io.Closer {
+			t.Helper()
 			f, err := os.Open(imageOf(point, s))
 			if err != nil {
 				t.Fatal(err)
@@ -125,6 +126,7 @@ func TestWhileAMountUsesASnapshot(t *testing.T) {
 			return f
 		},
 		"a file was read and closed": func(t *testing.T, point string, s backupinfo.Snapshot) io.Closer {
+			t.Helper()
 			if _, err := os.ReadFile(imageOf(point, s)); err != nil {
 				t.Fatal(err)
 			}
@@ -136,18 +138,22 @@ func TestWhileAMountUsesASnapshot(t *testing.T) {
 		refused bool
 	}{
 		"remove the snapshot": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			_, err := ds.RemoveSnapshot(t.Context(), s, datastore.RemoveOptions{})
 			return err
 		}, true},
 		"remove the group": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			_, err := ds.RemoveGroup(t.Context(), s.Group, datastore.RemoveGroupOptions{})
 			return err
 		}, true},
 		"protect the snapshot": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			_, err := ds.Protect(t.Context(), s, datastore.ProtectOptions{})
 			return err
 		}, true},
 		"move the group": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			ns, err := backupinfo.ParseNamespace("other")
 			if err != nil {
 				return err
@@ -159,26 +165,32 @@ func TestWhileAMountUsesASnapshot(t *testing.T) {
 			return err
 		}, true},
 		"remove another snapshot": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			s.Time = newer
 			_, err := ds.RemoveSnapshot(t.Context(), s, datastore.RemoveOptions{})
 			return err
 		}, false},
 		"restore it": {func(t *testing.T, store *testds.Store, _ *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			store.Restore(s, testds.ImageName)
 			return nil
 		}, false},
 		"verify it": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, _ backupinfo.Snapshot) error {
+			t.Helper()
 			_, err := ds.Verify(t.Context(), datastore.VerifyOptions{})
 			return err
 		}, false},
 		"note on it": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, s backupinfo.Snapshot) error {
+			t.Helper()
 			return ds.SetNotes(t.Context(), backupinfo.Object{Group: s.Group, Time: s.Time, IsSnapshot: true}, "a note")
 		}, false},
 		"collect garbage": {func(t *testing.T, _ *testds.Store, ds *datastore.Datastore, _ backupinfo.Snapshot) error {
+			t.Helper()
 			_, err := ds.Collect(t.Context(), datastore.CollectOptions{Cutoff: datastore.NoCutoff})
 			return err
 		}, false},
 		"back up": {func(t *testing.T, store *testds.Store, _ *datastore.Datastore, _ backupinfo.Snapshot) error {
+			t.Helper()
 			store.Backup("vm/100", newer+100, []byte("another"))
 			return nil
 		}, false},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 
+	"github.com/pbs-like/pbs-like/internal/filemeta"
 	"github.com/pbs-like/pbs-like/pxar"
 )
 
@@ -87,10 +88,10 @@ func attribute(e *pxar.Entry, name string) (value []byte, there bool) {
 	case attrCapability:
 		return e.FCaps, e.FCaps != nil
 	case attrAccess:
-		value = accessList(e)
+		value = filemeta.AccessACL(&e.Metadata)
 		return value, value != nil
 	case attrDefault:
-		value = defaultList(e)
+		value = filemeta.DefaultACL(&e.Metadata)
 		return value, value != nil
 	}
 	for _, x := range e.Xattrs {

@@ -144,3 +144,20 @@ func sorted(entries []pxar.ACLEntry) []pxar.ACLEntry {
 	sortNamed(entries)
 	return entries
 }
+
+// AccessACL is the value of system.posix_acl_access that a file with this metadata has, and nil
+// where its mode says it all.
+func AccessACL(m *pxar.Metadata) []byte {
+	if m.ACL.GroupObj == nil && len(m.ACL.Users)+len(m.ACL.Groups) == 0 {
+		return nil
+	}
+	return accessOf(m).value()
+}
+
+// DefaultACL is the value of system.posix_acl_default, and nil where there is no such list.
+func DefaultACL(m *pxar.Metadata) []byte {
+	if m.ACL.Default == nil {
+		return nil
+	}
+	return defaultOf(&m.ACL).value()
+}

@@ -66,7 +66,7 @@ var house = map[string]place{
 
 	"treediff": {3, []string{"datastore", "pxar"}, "compares what is in two open snapshots, changes none"},
 
-	"mount": {3, []string{"datastore", "backupinfo", "blob", "digest", "flock", "keys", "pxar", "storelock"}, "shows what a datastore's readers give as a file system"},
+	"mount": {3, []string{"datastore", "backupinfo", "blob", "digest", "flock", "keys", "internal/filemeta", "pxar", "storelock"}, "shows what a datastore's readers give as a file system"},
 
 	"extractor": {3, []string{"exclude", "pxar", "internal/beneath", "internal/filemeta", "internal/fsop"}, "makes trees of archives, wherever those are from"},
 
