@@ -76,7 +76,7 @@ func treeFailure(s extractor.Stats, opts extractor.Options, problems *problems, 
 		if problems.exists {
 			advice = "; --" + flagOverwrite + " replaces what is there, --" + flagContinue + " leaves what is equal"
 		}
-		return fmt.Errorf("%w: %s; %s named above%s", errPartly, plural(int(s.Losses), "loss"), problems.shown(), advice)
+		return fmt.Errorf("%w: %s; %s named above%s", errPartly, plural(int(s.Losses), "loss"), problems.shown(s.Losses), advice)
 	case len(opts.Patterns) > 0 && s.Restored() <= 1 && s.Skipped+s.Failed == 0: // the target itself
 		return fmt.Errorf("no entry matches %s: %w; a pattern is a path, like /etc, or the end of one, like nginx/*.conf", unmatched, pxar.ErrNotFound)
 	case unmatched != "":
@@ -122,11 +122,14 @@ func (l *problems) say(loss bool, text string) {
 }
 
 // shown tells whether all losses were named.
-func (l *problems) shown() string {
+func (l *problems) shown(losses uint64) string {
 	for kind, n := range l.counts {
 		if n > shownProblems && !strings.HasSuffix(kind, noLoss) {
 			return "the first are"
 		}
+	}
+	if losses == 1 {
+		return "it is"
 	}
 	return "all are"
 }
