@@ -122,22 +122,32 @@ func (r *run) replaceByLink(d *directory, e *pxar.Entry, fd int, first *unix.Sta
 		r.change(func(s *Stats) { s.Unchanged++ })
 		return nil
 	}
-	if !r.replaces(d.job(e)) || st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	replaces := r.replaces(d.job(e)) && st.Mode&unix.S_IFMT != unix.S_IFDIR
+	if !replaces && !r.opts.Continue {
 		return exists(d.job(e))
 	}
 	name := d.temporary(e)
-	err := linkat(fd, d.fd, name)
-	if err == unix.EEXIST {
-		if err = unlink(d.fd, name); err == nil {
-			err = linkat(fd, d.fd, name)
-		}
+	err := linkTemporarily(fd, d.fd, name)
+	if err != nil { // so it is a file of its own, which an earlier run may have made
+		return err
 	}
-	if err == nil {
-		err = publish(d.job(e), name, true)
-		err = errors.Join(err, unlink(d.fd, name)) // it is still there if both were the same file
+	if !replaces {
+		return errors.Join(exists(d.job(e)), unlink(d.fd, name))
 	}
+	err = publish(d.job(e), name, true)
+	err = errors.Join(err, unlink(d.fd, name)) // it is still there if both were the same file
 	if err == nil {
 		r.change(func(s *Stats) { s.Hardlinks++ })
+	}
+	return err
+}
+
+func linkTemporarily(fd, dir int, name string) error {
+	err := linkat(fd, dir, name)
+	if err == unix.EEXIST {
+		if err = unlink(dir, name); err == nil {
+			err = linkat(fd, dir, name)
+		}
 	}
 	return err
 }
