@@ -1,5 +1,7 @@
 package catalog
 
+import "github.com/pbs-like/pbs-like/pxar"
+
 // Kind is what an entry is: the letter that the format has for it.
 type Kind byte
 
@@ -59,3 +61,26 @@ const (
 
 // magic begins a catalog.
 func magic() [magicSize]byte { return [magicSize]byte{0x91, 0xfd, 0x60, 0xf9, 0xc4, 0x67, 0x58, 0xd5} }
+
+// KindOf is the kind that an entry of an archive has in a
+func KindOf(e *pxar.Entry) Kind {
+	switch e.Kind {
+	case pxar.File:
+		return File
+	case pxar.Symlink:
+		return Symlink
+	case pxar.Hardlink:
+		return Hardlink
+	case pxar.FIFO:
+		return FIFO
+	case pxar.Socket:
+		return Socket
+	case pxar.Device:
+		if e.IsBlock() {
+			return BlockDevice
+		}
+		return CharDevice
+	case pxar.Directory:
+	}
+	return Directory
+}

@@ -111,27 +111,5 @@ func (t *TreeWriter) listInCatalog(s *treeStep) error {
 	case s.entry.Kind == pxar.Directory:
 		return list.Begin(s.name)
 	}
-	return list.Add(catalog.Entry{Kind: catalogKind(&s.entry), Name: s.name, Size: s.entry.Size, ModTime: s.entry.Seconds})
-}
-
-func catalogKind(e *pxar.Entry) catalog.Kind {
-	switch e.Kind {
-	case pxar.File:
-		return catalog.File
-	case pxar.Symlink:
-		return catalog.Symlink
-	case pxar.Hardlink:
-		return catalog.Hardlink
-	case pxar.FIFO:
-		return catalog.FIFO
-	case pxar.Socket:
-		return catalog.Socket
-	case pxar.Device:
-		if e.IsBlock() {
-			return catalog.BlockDevice
-		}
-		return catalog.CharDevice
-	case pxar.Directory:
-	}
-	return catalog.Directory
+	return list.Add(catalog.Entry{Kind: catalog.KindOf(&s.entry), Name: s.name, Size: s.entry.Size, ModTime: s.entry.Seconds})
 }

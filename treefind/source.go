@@ -139,33 +139,11 @@ func readTree(ctx context.Context, archive *datastore.Archive, visit func(*item)
 }
 
 func newItem(top string, e *pxar.Entry) *item {
-	i := &item{path: top + e.Path, kind: kindOf(e)}
+	i := &item{path: top + e.Path, kind: catalog.KindOf(e)}
 	if e.Kind == pxar.File {
 		i.size, i.modTime = e.Size, e.Seconds
 	}
 	return i
-}
-
-func kindOf(e *pxar.Entry) catalog.Kind {
-	switch e.Kind {
-	case pxar.Directory:
-		return catalog.Directory
-	case pxar.Symlink:
-		return catalog.Symlink
-	case pxar.Hardlink:
-		return catalog.Hardlink
-	case pxar.FIFO:
-		return catalog.FIFO
-	case pxar.Socket:
-		return catalog.Socket
-	case pxar.Device:
-		if e.IsBlock() {
-			return catalog.BlockDevice
-		}
-		return catalog.CharDevice
-	case pxar.File:
-	}
-	return catalog.File
 }
 
 // sequential reads until the context ends.

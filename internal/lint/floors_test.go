@@ -35,7 +35,7 @@ var house = map[string]place{
 	"index":      {1, []string{"digest"}, "formats know no files"},
 	"keys":       {1, []string{"digest", "blob"}, "formats know no files"},
 	"pxar":       {1, nil, "an archive's format needs only bytes"},
-	"catalog":    {1, nil, "formats know no files"},
+	"catalog":    {1, []string{"pxar"}, "formats know no files"},
 	"exclude":    {1, nil, "patterns are about bytes"},
 	"export":     {1, []string{"pxar"}, "formats know no files"},
 	"reuse":      {1, []string{"index", "pxar"}, "a decision needs an index and metadata, and no store"},
@@ -161,7 +161,7 @@ func TestTheTableItselfGoesDown(t *testing.T) {
 	beside := map[string]bool{ // arrows within a floor
 		"internal/fsop internal/beneath": true, "flock internal/beneath": true, "flock internal/procstat": true, "storelock/dirstore storelock": true, "storelock/s3store storelock": true,
 		"blob digest": true, "index digest": true, "keys digest": true, "keys blob": true,
-		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true, "reuse pxar": true, "reuse index": true,
+		"backupinfo digest": true, "backupinfo blob": true, "export pxar": true, "catalog pxar": true, "reuse pxar": true, "reuse index": true,
 		"treefind datastore": true, "treediff datastore": true, "mount datastore": true,
 	}
 	for path, p := range house {
