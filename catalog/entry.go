@@ -62,7 +62,7 @@ const (
 // magic begins a catalog.
 func magic() [magicSize]byte { return [magicSize]byte{0x91, 0xfd, 0x60, 0xf9, 0xc4, 0x67, 0x58, 0xd5} }
 
-// KindOf is the kind that an entry of an archive has in a
+// KindOf is the kind that an entry of an archive has in a catalog.
 func KindOf(e *pxar.Entry) Kind {
 	switch e.Kind {
 	case pxar.File:
