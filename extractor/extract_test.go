@@ -211,7 +211,10 @@ func TestDirectoriesHaveTheirMetadataWhateverHappens(t *testing.T) {
 		put(t, w, pxar.File, "never", "")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	a := hooked(t, data, 8*bufferSize, cancel)
+	a := hooked(t, data, 8*bufferSize, func() {
+		await(t, target, "dir/a")
+		cancel()
+	})
 	_, err := Extract(ctx, a, target, Options{})
 	if !errors.Is(err, context.Canceled) || names(t, target) != "dir dir/a" {
 		t.Errorf("%v, %s", err, names(t, target))
@@ -238,8 +241,11 @@ func TestARestoreGoesOnWhereItEnded(t *testing.T) {
 		put(t, w, pxar.File, "later", "later")
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Extract(ctx, hooked(t, data, 8*bufferSize, cancel), target, Options{})
-	if !errors.Is(err, context.Canceled) {
+	archive := hooked(t, data, 8*bufferSize, func() {
+		await(t, target, "dir/b", "dir/c", "dir/d", "dir/e")
+		cancel()
+	})
+	if _, err := Extract(ctx, archive, target, Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	stats := whole(t, openArchive(t, data, nil), target, Options{Continue: true})

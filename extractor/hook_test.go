@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -76,4 +78,14 @@ func hooked(t testing.TB, data []byte, at int64, hook func()) *pxar.Archive {
 	}
 	h.armed.Store(true)
 	return a
+}
+
+// await waits until workers have made what is below a directory.
+func await(t testing.TB, dir string, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		for _, err := os.Lstat(filepath.Join(dir, path)); err != nil && t.Context().Err() == nil; _, err = os.Lstat(filepath.Join(dir, path)) {
+			runtime.Gosched()
+		}
+	}
 }

@@ -31,10 +31,11 @@ func (r *run) link(d *directory, e *pxar.Entry) error {
 	if err == nil || errors.Is(err, ErrExists) || isFatal(err) {
 		return err
 	}
-	if failed := r.copy(d, e); failed != nil {
-		return errors.Join(err, failed)
+	failed := r.copy(d, e)
+	if failed == nil || errors.Is(failed, ErrExists) {
+		return failed
 	}
-	return nil
+	return errors.Join(err, failed)
 }
 
 // copy restores the file that a link leads to in the place of the link.
