@@ -66,10 +66,12 @@ type exporter struct {
 	seed    maphash.Seed
 	seen    map[uint64]uint64 // files that were written: place of the name, hash of the path
 	full    bool
+	names   siblings
 }
 
 func run(a *pxar.Archive, top *pxar.Entry, out format, opts Options) (Stats, error) {
 	x := &exporter{archive: a, out: out, opts: opts, top: top.Path, seed: maphash.MakeSeed(), seen: map[uint64]uint64{}}
+	x.names.seed = x.seed
 	r, err := a.Walk(top)
 	if err != nil {
 		return x.stats, err
@@ -106,6 +108,11 @@ func (x *exporter) add(e *pxar.Entry) error {
 func (x *exporter) write(e *pxar.Entry) error {
 	if strings.Contains(e.Path, "\x00") {
 		return leftOut("its name has a NUL in it")
+	}
+	if e.Path != x.top {
+		if err := x.names.check(x.top, e); err != nil {
+			return err
+		}
 	}
 	switch e.Kind { //nolint:exhaustive // what has no content is written alike
 	case pxar.Hardlink:
