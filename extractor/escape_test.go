@@ -135,8 +135,9 @@ func TestATargetThatIsReplacedIsNotFollowed(t *testing.T) {
 		put(t, w, pxar.File, "victim", "evil")
 	})
 	a := hooked(t, data, bufferSize+1000, func() {
-		for path, to := range map[string]string{base + "/target/dir": "../outside", base + "/target": "outside"} {
-			if err := errors.Join(os.Rename(path, base+"/aside"+to[:1]), os.Symlink(to, path)); err != nil && path == base+"/target" {
+		for _, swap := range [][2]string{{"/target/dir", "../outside"}, {"/target", "outside"}} { // in this order, or the first one would change what is outside
+			err := errors.Join(os.Rename(base+swap[0], base+"/aside"+swap[1][:1]), os.Symlink(swap[1], base+swap[0]))
+			if err != nil {
 				t.Error(err)
 			}
 		}
