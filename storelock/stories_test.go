@@ -60,7 +60,7 @@ func lateDeletion(t *testing.T) (landed bool) {
 		}
 		time.Sleep(time.Hour)
 		holding.Store(false)
-		if err := errors.Join(g.Check(t.Context()), g.Close()); err != nil {
+		if err := errors.Join(g.Check(ctx), g.Close()); err != nil {
 			t.Error(err)
 		}
 	}
