@@ -198,9 +198,11 @@ func (a *Archive) CopyTo(ctx context.Context, w io.Writer, opts RestoreOptions) 
 	turns := newTurns()
 	out := newAside(w.Write)
 	defer out.Close()
+	// A Write ends with the caller's context only: when a chunk turns out to be bad, w is at rest before the call returns.
+	patient := out.with(ctx)
 	err = r.run(ctx, func(ctx context.Context, p part) error {
 		defer context.AfterFunc(ctx, turns.wake)()
-		return turns.take(ctx, p.number, func() error { return writePart(out.with(ctx), p) })
+		return turns.take(ctx, p.number, func() error { return writePart(patient, p) })
 	})
 	if err == nil {
 		err = r.verdict()
