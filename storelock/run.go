@@ -63,14 +63,16 @@ func (r *runner) doFor(ctx context.Context, q request, patience time.Duration) a
 	var over atomic.Bool // either the answer is there, or nobody waits for it any more
 	r.uses.begin()
 	go func() {
-		defer r.uses.end()
 		a := r.call(ctx, q)
-		switch {
-		case over.CompareAndSwap(false, true):
+		if over.CompareAndSwap(false, true) {
+			r.uses.end() // before the answer: with the last one the store is closed, and then nothing of it is open any more
 			done <- a
-		case q.op == opStore && a.err == nil:
+			return
+		}
+		if q.op == opStore && a.err == nil {
 			r.forget([]string{q.name})
 		}
+		r.uses.end()
 	}()
 	select {
 	case a := <-done:
