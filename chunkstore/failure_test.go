@@ -139,7 +139,7 @@ func checkKilled(t *testing.T, script *fsoptest.Script, c sample, there []byte) 
 	if there != nil {
 		put(t, s, c.digest, there)
 	}
-	died = helperproc.Start(t, "insert", root.Name(), script.Spec()).Wait() != nil
+	died = helperproc.Start(t, "insert", root.Name(), script.Spec()).Ended() != nil
 	checkOldOrNew(t, s, c.digest, there, c.small)
 	checkLeftovers(t, root.Name(), c.digest)
 	if _, err := s.Insert(t.Context(), c.digest, c.small); err != nil {

@@ -166,7 +166,7 @@ func TestAnAdoptionThatIsKilledIsFinishedByTheNext(t *testing.T) {
 	for n, died := 0, true; died; n++ { // before each: what is on disk after one is what is there before the next
 		store := bare(t)
 		script := spec(fmt.Sprintf("kill-before-%d", n))
-		died = operation{name: "adopt"}.start(t, store, string(script)).Wait() != nil
+		died = operation{name: "adopt"}.start(t, store, string(script)).Ended() != nil
 		checkAdopted(t, store, script)
 	}
 }

@@ -169,7 +169,7 @@ func TestAKillInAStoreLockKeepsNobodyOut(t *testing.T) {
 					script := spec(fmt.Sprintf("%s-%d", when, n))
 					store := s.sharedStore(t, 0)
 					p := s.start(t, store, "locks "+string(script))
-					died := p.Wait() != nil
+					died := p.Ended() != nil
 					if done := s.check(t, store, script); !done || s.before == s.after {
 						s.again(t, store, script)
 					}

@@ -416,7 +416,7 @@ func TestAKillInAVerificationLosesNoFileOfADamagedChunk(t *testing.T) {
 			if err := flip(theChunk(t, store)); err != nil {
 				t.Fatal(err)
 			}
-			died = operation{name: "verify"}.start(t, store, fmt.Sprintf("%s-%d", when, n)).Wait() != nil
+			died = operation{name: "verify"}.start(t, store, fmt.Sprintf("%s-%d", when, n)).Ended() != nil
 			if files := chunkFiles(t, store); len(files) != 1 {
 				t.Errorf("%s-%d: %q", when, n, files)
 			}

@@ -16,11 +16,17 @@ func (p *Proc) Kill() {
 	<-p.exited
 }
 
-// Wait returns when the process has ended by itself: nil for exit status 0, else
-// an *exec.ExitError.
+// Wait closes the input, which cancels what the role does, and returns when the process has
+// ended: nil for exit status 0, else an *exec.ExitError.
 func (p *Proc) Wait() error {
 	p.t.Helper()
 	p.CloseInput()
+	return p.Ended()
+}
+
+// Ended is Wait for a role that comes to its end by itself, and is not disturbed.
+func (p *Proc) Ended() error {
+	p.t.Helper()
 	select {
 	case <-p.exited:
 	case <-time.After(patience):
