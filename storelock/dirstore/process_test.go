@@ -151,7 +151,7 @@ func TestKillAtEachStepKeepsNobodyOut(t *testing.T) {
 		for _, script := range []*fsoptest.Script{fsoptest.KillAt(n), fsoptest.KillAfter(n)} {
 			dir := t.TempDir()
 			p := helperproc.Start(t, "script", dir, script.Spec())
-			err := p.Wait()
+			err := p.Ended()
 			if err == nil {
 				if n < 8 {
 					t.Errorf("only %d changes", n)
