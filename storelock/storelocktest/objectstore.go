@@ -70,6 +70,7 @@ func (s *ObjectStore) start() error {
 		defer close(s.ended)
 		// The signal comes when the thread ends that has started the process.
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread() // else the thread ends with us, and takes along what others have started on it
 		err := s.cmd.Start()
 		started <- err
 		if err == nil {
