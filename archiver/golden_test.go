@@ -12,33 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/exclude"
 	"github.com/pbs-like/pbs-like/internal/filemeta"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/pxar"
 )
-
-func testFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.FromSlash(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".zst") {
-		return data
-	}
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = decoder.DecodeAll(data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // disk gives a directory on a file system that keeps everything, for somebody who may make everything.
 func disk(t *testing.T) string {
@@ -131,14 +111,14 @@ func TestAnArchiveIsThatOfTheOriginalByteForByte(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := disk(t)
-			want := testFile(t, "../pxar/testdata/v1/"+name+".pxar.zst")
+			want := goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst")
 			plant(t, want, dir)
 			for _, ahead := range []bool{false, true} {
 				got, report := archive(t, dir, Options{ReadAhead: ahead})
 				if !bytes.Equal(got.out.Bytes(), want) {
 					t.Errorf("%d bytes, the original has %d; they differ from byte %d on", got.out.Len(), len(want), differ(got.out.Bytes(), want))
 				}
-				if !bytes.Equal(got.list.Bytes(), testFile(t, "../catalog/testdata/"+name+".pcat1")) {
+				if !bytes.Equal(got.list.Bytes(), goldenfile.Read(t, "catalog", ""+name+".pcat1")) {
 					t.Error("the catalog is another one")
 				}
 				if report.Incomplete != 0 || len(report.Warnings) != 0 {
@@ -214,10 +194,10 @@ func TestWhatIsExcludedIsWhatTheOriginalExcludes(t *testing.T) {
 	excludeTree(t, dir)
 	opts := Options{SkipLostAndFound: true, PatternsFile: true, Exclude: patterns(t, "/cache", "!keepdir", "target/", "/file-no-dir/")}
 	got, _ := archive(t, dir, opts)
-	if want := testFile(t, "../pxar/testdata/v1/exclude.pxar.zst"); !bytes.Equal(got.out.Bytes(), want) {
+	if want := goldenfile.Read(t, "pxar", "v1/exclude.pxar.zst"); !bytes.Equal(got.out.Bytes(), want) {
 		t.Errorf("%d bytes, the original has %d; they differ from byte %d on: %q", got.out.Len(), len(want), differ(got.out.Bytes(), want), got.paths(t))
 	}
-	if !bytes.Equal(got.list.Bytes(), testFile(t, "../catalog/testdata/exclude.pcat1")) {
+	if !bytes.Equal(got.list.Bytes(), goldenfile.Read(t, "catalog", "exclude.pcat1")) {
 		t.Error("the catalog is another one")
 	}
 }
@@ -247,7 +227,7 @@ type scenario struct {
 func TestScenariosOfExclusion(t *testing.T) {
 	t.Parallel()
 	var all []scenario
-	if err := json.Unmarshal(testFile(t, "../exclude/testdata/exclude-scenarios.json"), &all); err != nil {
+	if err := json.Unmarshal(goldenfile.Read(t, "exclude", "exclude-scenarios.json"), &all); err != nil {
 		t.Fatal(err)
 	}
 	if len(all) < 20 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/pxar"
 )
@@ -149,7 +150,7 @@ func TestALegacyTreeIsTheOneThatTheOriginalWrites(t *testing.T) {
 	store := testds.New(t)
 	ds := store.Open(datastore.Options{})
 	for _, name := range goldenTrees(t) {
-		want := pxarFile(t, "v1/"+name+".pxar.zst")
+		want := goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst")
 		in, err := pxar.NewReader(bytes.NewReader(want), pxar.ReaderOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/pbs-like/pbs-like/digest"
 	"github.com/pbs-like/pbs-like/flock"
 	"github.com/pbs-like/pbs-like/index"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/pxar"
 )
@@ -283,8 +284,8 @@ func TestTheProgressOfATreeCountsBytesAndFiles(t *testing.T) {
 // FuzzABaseThatIsAnything backs a tree up onto a base whose archives were not made by anybody who means well.
 // Whatever is reused, what was read has to be right, and nothing may crash.
 func FuzzABaseThatIsAnything(f *testing.F) {
-	f.Add(pxarFile(f, "split/chain-a/s1/root.mpxar"), pxarFile(f, "split/chain-a/s1/root.ppxar.zst"), "a-first", uint64(3000))
-	f.Add(pxarFile(f, "split/chain-a/s2/root.mpxar"), []byte("short"), "x-last", uint64(12345))
+	f.Add(goldenfile.Read(f, "pxar", "split/chain-a/s1/root.mpxar"), goldenfile.Read(f, "pxar", "split/chain-a/s1/root.ppxar.zst"), "a-first", uint64(3000))
+	f.Add(goldenfile.Read(f, "pxar", "split/chain-a/s2/root.mpxar"), []byte("short"), "x-last", uint64(12345))
 	f.Add([]byte("no archive"), []byte{}, "file", uint64(0))
 	store := testds.New(f)
 	ds := store.Open(datastore.Options{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/keys"
 	"github.com/pbs-like/pbs-like/pxar"
@@ -18,8 +19,8 @@ import (
 // goldenChain reads a snapshot of a chain of backups that the original made.
 func goldenChain(t testing.TB, name string) *pxar.Reader {
 	t.Helper()
-	r, err := pxar.NewReader(bytes.NewReader(pxarFile(t, "split/chain-a/"+name+"/root.mpxar")), pxar.ReaderOptions{
-		Payload: bytes.NewReader(pxarFile(t, "split/chain-a/"+name+"/root.ppxar.zst")),
+	r, err := pxar.NewReader(bytes.NewReader(goldenfile.Read(t, "pxar", "split/chain-a/"+name+"/root.mpxar")), pxar.ReaderOptions{
+		Payload: bytes.NewReader(goldenfile.Read(t, "pxar", "split/chain-a/"+name+"/root.ppxar.zst")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func compareTree(t testing.TB, ds *datastore.Datastore, snapshot backupinfo.Snap
 	}
 	defer tree.Close()
 	files := 0
-	for d := json.NewDecoder(bytes.NewReader(pxarFile(t, "expected/chain-a-"+name+".jsonl"))); d.More(); {
+	for d := json.NewDecoder(bytes.NewReader(goldenfile.Read(t, "pxar", "expected/chain-a-"+name+".jsonl"))); d.More(); {
 		var want struct{ Path, Type, SHA256 string }
 		if err := d.Decode(&want); err != nil {
 			t.Fatal(err)

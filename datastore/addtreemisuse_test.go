@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/pxar"
 )
@@ -120,7 +121,7 @@ func TestThePayloadIsCutWhereTheOriginalCutsIt(t *testing.T) {
 	var golden struct {
 		Chunks []struct{ Digest string } `json:"ppxar-chunks"`
 	}
-	if err := json.Unmarshal(pxarFile(t, "split/chain-a/s1/chunks.json"), &golden); err != nil {
+	if err := json.Unmarshal(goldenfile.Read(t, "pxar", "split/chain-a/s1/chunks.json"), &golden); err != nil {
 		t.Fatal(err)
 	}
 	store := testds.New(t)

@@ -9,14 +9,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/pxar"
 )
@@ -28,27 +26,6 @@ func archiveName(t testing.TB, name string) backupinfo.ArchiveName {
 		t.Fatal(err)
 	}
 	return parsed
-}
-
-// pxarFile reads a file of package pxar's testdata.
-func pxarFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(testds.Testdata(t, filepath.Join("..", "pxar", "testdata", name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".zst") {
-		return data
-	}
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = decoder.DecodeAll(data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // backupStreams makes a snapshot of streams.
@@ -143,8 +120,8 @@ func TestAPairOfArchivesIsOneTreeWhateverItIsCalled(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
 	r := backupStreams(t, store, map[string][]byte{
-		"root.mpxar": pxarFile(t, "split/chain-a/s2/root.mpxar"),
-		"root.ppxar": pxarFile(t, "split/chain-a/s2/root.ppxar.zst"),
+		"root.mpxar": goldenfile.Read(t, "pxar", "split/chain-a/s2/root.mpxar"),
+		"root.ppxar": goldenfile.Read(t, "pxar", "split/chain-a/s2/root.ppxar.zst"),
 	})
 	for _, name := range []string{"root.pxar", "root.mpxar", "root.ppxar", "root.mpxar.didx", "root.pxar.didx"} {
 		tree := openTree(t, r, name)
@@ -170,7 +147,7 @@ func TestAPairOfArchivesIsOneTreeWhateverItIsCalled(t *testing.T) {
 func TestATreeWithoutItsPayloadHasNames(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
-	r := backupStreams(t, store, map[string][]byte{"root.mpxar": pxarFile(t, "split/chain-a/s1/root.mpxar")})
+	r := backupStreams(t, store, map[string][]byte{"root.mpxar": goldenfile.Read(t, "pxar", "split/chain-a/s1/root.mpxar")})
 	tree := openTree(t, r, "root.pxar")
 	e, err := tree.Lookup("/a-first")
 	if err != nil {
@@ -199,7 +176,7 @@ func TestWhatIsNoTreeIsNamed(t *testing.T) {
 func TestReadingATreeEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
-	r := backupStreams(t, store, map[string][]byte{"root.pxar": pxarFile(t, "v1/types.pxar.zst")})
+	r := backupStreams(t, store, map[string][]byte{"root.pxar": goldenfile.Read(t, "pxar", "v1/types.pxar.zst")})
 	ctx, cancel := context.WithCancel(t.Context())
 	tree, err := r.OpenTree(ctx, archiveName(t, "root.pxar"))
 	if err != nil {

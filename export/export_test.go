@@ -8,34 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/pbs-like/pbs-like/export"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/pxar"
 )
-
-// golden reads a file of package pxar's testdata.
-func golden(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "pxar", "testdata", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = decoder.DecodeAll(data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 func open(t testing.TB, archive, payload []byte) *pxar.Archive {
 	t.Helper()
@@ -69,7 +48,7 @@ func TestPxarOfAWholeArchiveIsTheArchive(t *testing.T) {
 	for _, name := range whole() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := golden(t, "v1/"+name+".pxar.zst")
+			want := goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst")
 			a := open(t, want, nil)
 			var out bytes.Buffer
 			if _, err := export.Pxar(&out, a, lookup(t, a, "/"), export.Options{}); err != nil {
@@ -84,19 +63,19 @@ func TestPxarOfAWholeArchiveIsTheArchive(t *testing.T) {
 
 func TestPxarOfASplitArchiveIsTheOneOfVersion1(t *testing.T) {
 	t.Parallel()
-	a := open(t, golden(t, "split/other/types.mpxar.zst"), golden(t, "split/other/types.ppxar.zst"))
+	a := open(t, goldenfile.Read(t, "pxar", "split/other/types.mpxar.zst"), goldenfile.Read(t, "pxar", "split/other/types.ppxar.zst"))
 	var out bytes.Buffer
 	if _, err := export.Pxar(&out, a, lookup(t, a, "/"), export.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if want := golden(t, "v1/types.pxar.zst"); !bytes.Equal(out.Bytes(), want) {
+	if want := goldenfile.Read(t, "pxar", "v1/types.pxar.zst"); !bytes.Equal(out.Bytes(), want) {
 		t.Errorf("%d bytes that differ from the %d", out.Len(), len(want))
 	}
 }
 
 func TestPxarOfADirectoryBeginsWithIt(t *testing.T) {
 	t.Parallel()
-	a := open(t, golden(t, "v1/hardlinks.pxar.zst"), nil)
+	a := open(t, goldenfile.Read(t, "pxar", "v1/hardlinks.pxar.zst"), nil)
 	for _, dir := range []string{"/a", "/b", "/b/c"} {
 		var out bytes.Buffer
 		if _, err := export.Pxar(&out, a, lookup(t, a, dir), export.Options{}); err != nil {
@@ -173,7 +152,7 @@ func TestTarHasEveryEntryOfEveryGoldenArchive(t *testing.T) {
 	for _, name := range append(whole(), "big") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := open(t, golden(t, "v1/"+name+".pxar.zst"), nil)
+			a := open(t, goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst"), nil)
 			headers, data, stats := tarOf(t, a, "/", export.Options{})
 			r, err := a.Walk(lookup(t, a, "/"))
 			for err == nil {
@@ -232,7 +211,7 @@ func compareTar(t *testing.T, a *pxar.Archive, e *pxar.Entry, headers map[string
 
 func TestTarHasWhatTarProgramsKnowOfAttributes(t *testing.T) {
 	t.Parallel()
-	a := open(t, golden(t, "v1/types.pxar.zst"), nil)
+	a := open(t, goldenfile.Read(t, "pxar", "v1/types.pxar.zst"), nil)
 	headers, _, _ := tarOf(t, a, "/", export.Options{})
 	records := headers["acl-dir/"].PAXRecords
 	if got, want := records["SCHILY.acl.access"], "user::rwx\nuser:1000:rwx\ngroup::r-x\ngroup:2000:--x\nmask::rwx\nother::r-x\n"; got != want {
@@ -250,7 +229,7 @@ func TestTarHasWhatTarProgramsKnowOfAttributes(t *testing.T) {
 
 func TestALinkOutOfTheExportBecomesAFile(t *testing.T) {
 	t.Parallel()
-	a := open(t, golden(t, "v1/hardlinks.pxar.zst"), nil)
+	a := open(t, goldenfile.Read(t, "pxar", "v1/hardlinks.pxar.zst"), nil)
 	headers, data, _ := tarOf(t, a, "/b/c", export.Options{})
 	h := headers["b/c/third"]
 	if h == nil || h.Typeflag != tar.TypeReg || len(data["b/c/third"]) != 17 {
@@ -261,19 +240,11 @@ func TestALinkOutOfTheExportBecomesAFile(t *testing.T) {
 // malformed reads an archive that is wrong in one way.
 func malformed(t testing.TB, name string) []byte {
 	t.Helper()
-	for r := tar.NewReader(bytes.NewReader(golden(t, "malformed.tar.zst"))); ; {
-		h, err := r.Next()
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		if strings.HasSuffix(h.Name, "/"+name+".pxar") {
-			data, err := io.ReadAll(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return data
-		}
+	data, ok := goldenfile.MalformedTrees(t)[name+".pxar"]
+	if !ok {
+		t.Fatal(name)
 	}
+	return data
 }
 
 func TestNoHardLinkLeadsOutOfAnArchiveOrToAnotherFile(t *testing.T) {
@@ -321,8 +292,8 @@ func (b broken) ReadAt(p []byte, at int64) (int, error) {
 
 func TestDamagedContentEndsTheExportOrIsPassedOver(t *testing.T) {
 	t.Parallel()
-	payload := golden(t, "split/other/types.ppxar.zst")
-	archive := golden(t, "split/other/types.mpxar.zst")
+	payload := goldenfile.Read(t, "pxar", "split/other/types.ppxar.zst")
+	archive := goldenfile.Read(t, "pxar", "split/other/types.mpxar.zst")
 	source := broken{bytes.NewReader(payload), 60, 80}
 	a, err := pxar.Open(bytes.NewReader(archive), int64(len(archive)), pxar.OpenOptions{Payload: source, PayloadSize: int64(len(payload))})
 	if err != nil {
@@ -342,7 +313,7 @@ func TestDamagedContentEndsTheExportOrIsPassedOver(t *testing.T) {
 
 func TestZipHasFilesDirectoriesAndLinks(t *testing.T) {
 	t.Parallel()
-	a := open(t, golden(t, "v1/hardlinks.pxar.zst"), nil)
+	a := open(t, goldenfile.Read(t, "pxar", "v1/hardlinks.pxar.zst"), nil)
 	var out bytes.Buffer
 	stats, err := export.Zip(&out, a, lookup(t, a, "/"), export.Options{})
 	if err != nil {
@@ -369,15 +340,7 @@ func TestZipHasFilesDirectoriesAndLinks(t *testing.T) {
 // TestNoMalformedArchiveExportsMoreThanItIs is about hostile ones: they end, and give little.
 func TestNoMalformedArchiveExportsMoreThanItIs(t *testing.T) {
 	t.Parallel()
-	for r := tar.NewReader(bytes.NewReader(golden(t, "malformed.tar.zst"))); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, _ := io.ReadAll(r)
+	for name, data := range goldenfile.MalformedTrees(t) {
 		a, err := pxar.Open(bytes.NewReader(data), int64(len(data)), pxar.OpenOptions{})
 		if err != nil {
 			continue
@@ -390,7 +353,7 @@ func TestNoMalformedArchiveExportsMoreThanItIs(t *testing.T) {
 		for _, write := range []func(io.Writer, *pxar.Archive, *pxar.Entry, export.Options) (export.Stats, error){export.Tar, export.Zip, export.Pxar} {
 			stats, _ := write(io.Discard, a, top, export.Options{PassOver: over})
 			if stats.Bytes > uint64(10*len(data)) {
-				t.Errorf("%s: %+v of %d bytes", h.Name, stats, len(data))
+				t.Errorf("%s: %+v of %d bytes", name, stats, len(data))
 			}
 		}
 	}

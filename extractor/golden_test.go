@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/internal/filemeta"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/pxar"
 )
 
@@ -21,7 +22,7 @@ func TestARestoredTreeGivesTheSameArchive(t *testing.T) {
 	for name := range strings.FieldsSeq("empty types names meta dirs big hardlinks flags") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := golden(t, "v1/"+name+".pxar.zst")
+			data := goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst")
 			target := disk(t)
 			stats := whole(t, openArchive(t, data, nil), target, Options{})
 			if name == "flags" { // one of them is not restored
@@ -54,10 +55,10 @@ func TestEveryGoldenArchiveIsRestored(t *testing.T) {
 	for name, files := range archives {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			archive := golden(t, files[0])
+			archive := goldenfile.Read(t, "pxar", files[0])
 			var payload []byte
 			if files[1] != "" {
-				payload = golden(t, files[1])
+				payload = goldenfile.Read(t, "pxar", files[1])
 			}
 			target := disk(t)
 			a := openArchive(t, archive, payload)
@@ -121,7 +122,7 @@ func TestOddValuesAreRestoredOrNamed(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	target := disk(t)
-	_, r := extract(t, openArchive(t, golden(t, "v1/crafted.pxar.zst"), nil), target, Options{})
+	_, r := extract(t, openArchive(t, goldenfile.Read(t, "pxar", "v1/crafted.pxar.zst"), nil), target, Options{})
 	t.Log(r)
 	text := r.String()
 	for _, want := range []string{"it has a NUL", "file name too long", "twice"} {
@@ -134,7 +135,7 @@ func TestOddValuesAreRestoredOrNamed(t *testing.T) {
 // TestEveryMalformedArchiveStaysInside restores what was made to be wrong, in the two ways in which the original lets it out.
 func TestEveryMalformedArchiveStaysInside(t *testing.T) {
 	t.Parallel()
-	files := malformed(t)
+	files := goldenfile.MalformedTrees(t)
 	ways := map[string]Options{
 		"plain": {}, "over": {
 			Overwrite: Overwrite{true, true, true, true}, AllowExistingDirs: true,

@@ -1,11 +1,9 @@
 package extractor
 
 import (
-	"archive/tar"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,34 +16,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
 	"github.com/pbs-like/pbs-like/exclude"
 	"github.com/pbs-like/pbs-like/internal/filemeta"
 	"github.com/pbs-like/pbs-like/pxar"
 )
-
-// golden reads a file that the original made, see ../pxar/testdata.
-func golden(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("../pxar/testdata", filepath.FromSlash(name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".zst") {
-		return data
-	}
-	decoder, err := zstd.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = io.ReadAll(decoder); err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 func openArchive(t testing.TB, archive, payload []byte) *pxar.Archive {
 	t.Helper()
@@ -351,24 +327,6 @@ func (b *backup) describe(e *pxar.Entry, full string, st *unix.Stat_t) io.Reader
 		e.Kind, e.Major, e.Minor = pxar.Device, uint64(unix.Major(st.Rdev)), uint64(unix.Minor(st.Rdev))
 	}
 	return nil
-}
-
-// malformed are the archives that were made to be wrong, by their names.
-func malformed(t testing.TB) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	for r := tar.NewReader(bytes.NewReader(golden(t, "malformed.tar.zst"))); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[path.Base(h.Name)], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // state describes everything below a directory, to see whether anything changes.

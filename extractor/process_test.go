@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/helperproc"
 	"github.com/pbs-like/pbs-like/pxar"
 )
@@ -60,7 +61,7 @@ func TestAKilledRestoreLeavesWholeFilesOnly(t *testing.T) {
 func TestSomebodyElseGetsWhatHeCan(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
-	dir, archive := onDisk(t, golden(t, "v1/types.pxar.zst"))
+	dir, archive := onDisk(t, goldenfile.Read(t, "pxar", "v1/types.pxar.zst"))
 	target := filepath.Join(dir, "target")
 	nobody := helperproc.Options{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	p := helperproc.StartWith(t, nobody, "extract", archive, target)
@@ -103,7 +104,7 @@ func TestRsyncSeesNoDifference(t *testing.T) {
 	}
 	for _, name := range []string{"types", "hardlinks", "names", "meta"} {
 		first, second := disk(t), disk(t)
-		whole(t, openArchive(t, golden(t, "v1/"+name+".pxar.zst"), nil), first, Options{})
+		whole(t, openArchive(t, goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst"), nil), first, Options{})
 		whole(t, openArchive(t, archived(t, first), nil), second, Options{})
 		out, err := exec.Command("rsync", "-aHAX", "--dry-run", "--itemize-changes", "--delete", "--checksum", first+"/", second).CombinedOutput()
 		if err != nil || len(bytes.TrimSpace(out)) > 0 {
@@ -114,7 +115,7 @@ func TestRsyncSeesNoDifference(t *testing.T) {
 
 // FuzzNothingLeavesTheTarget restores anything.
 func FuzzNothingLeavesTheTarget(f *testing.F) {
-	for name, data := range malformed(f) {
+	for name, data := range goldenfile.MalformedTrees(f) {
 		if strings.HasSuffix(name, ".pxar") && len(data) < 4096 {
 			f.Add(data, uint8(0))
 			f.Add(data, uint8(7))

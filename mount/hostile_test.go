@@ -1,7 +1,6 @@
 package mount_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
@@ -9,38 +8,18 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/mount"
 	"github.com/pbs-like/pbs-like/pxar"
 )
-
-// pxarFile reads a file of package pxar's testdata.
-func pxarFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(testds.Testdata(t, filepath.Join("..", "pxar", "testdata", name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = decoder.DecodeAll(data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 func openBytes(t testing.TB, archive []byte) *pxar.Archive {
 	t.Helper()
@@ -56,7 +35,7 @@ func TestTreesOfTheOriginalAreShownWithAllTheirMetadata(t *testing.T) {
 	t.Parallel()
 	archives := map[string][]byte{}
 	for _, name := range []string{"big", "dirs", "empty", "exclude", "flags", "hardlinks", "meta", "names", "types"} {
-		archives[name+".pxar"] = pxarFile(t, "v1/"+name+".pxar.zst")
+		archives[name+".pxar"] = goldenfile.Read(t, "pxar", "v1/"+name+".pxar.zst")
 	}
 	store := testds.New(t)
 	snapshot := streams(t, store, archives)
@@ -98,19 +77,8 @@ func TestAccessListsAreInTheFormOfTheKernel(t *testing.T) {
 func TestNoMalformedArchiveStopsAMount(t *testing.T) {
 	t.Parallel()
 	archives := map[string][]byte{}
-	for r := tar.NewReader(bytes.NewReader(pxarFile(t, "malformed.tar.zst"))); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name := strings.ReplaceAll(path.Base(h.Name), "+", "-"); strings.HasSuffix(name, "pxar") && len(data) > 0 {
+	for name, data := range goldenfile.MalformedTrees(t) {
+		if name = strings.ReplaceAll(name, "+", "-"); strings.HasSuffix(name, "pxar") && len(data) > 0 {
 			archives[name] = data
 		}
 	}

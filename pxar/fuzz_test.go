@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 )
 
 func addSeeds(f *testing.F) {
@@ -16,7 +18,7 @@ func addSeeds(f *testing.F) {
 			f.Add(archive, payload)
 		}
 	}
-	files := malformedFiles(f)
+	files := goldenfile.MalformedTrees(f)
 	for _, c := range malformedCases(f) {
 		if c.Name != "deep-1500" {
 			f.Add(files[c.Archive], files[c.Payload])

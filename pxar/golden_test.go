@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 )
 
 // golden are all archives that the original wrote, by the name of their lists.
@@ -37,36 +35,11 @@ type goldenArchive struct{ archive, payload string }
 
 func (g goldenArchive) load(t testing.TB) (archive, payload []byte) {
 	t.Helper()
-	archive = testFile(t, g.archive)
+	archive = goldenfile.Read(t, "pxar", g.archive)
 	if g.payload != "" {
-		payload = testFile(t, g.payload)
+		payload = goldenfile.Read(t, "pxar", g.payload)
 	}
 	return archive, payload
-}
-
-// testFile reads a file of testdata, or that with .zst behind its name.
-func testFile(t testing.TB, name string) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", filepath.FromSlash(name))
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) && !strings.HasSuffix(name, ".zst") {
-		return testFile(t, name+".zst")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".zst") {
-		return data
-	}
-	decoder, err := zstd.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = io.ReadAll(decoder); err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // line is one line of a golden list.
@@ -75,7 +48,7 @@ type line = map[string]any
 func goldenLines(t testing.TB, name string) []line {
 	t.Helper()
 	var lines []line
-	decoder := json.NewDecoder(bytes.NewReader(testFile(t, name)))
+	decoder := json.NewDecoder(bytes.NewReader(goldenfile.Read(t, "pxar", name)))
 	decoder.UseNumber()
 	for decoder.More() {
 		var l line

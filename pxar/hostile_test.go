@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 )
 
 // endless repeats what it has for ever, behind a beginning.
@@ -195,7 +197,7 @@ func TestListingNamesWhatIsListedTwice(t *testing.T) {
 
 func TestErrorsOfTheSourceAreNotTakenForDamage(t *testing.T) {
 	t.Parallel()
-	archive := testFile(t, "v1/types.pxar.zst")
+	archive := goldenfile.Read(t, "pxar", "v1/types.pxar.zst")
 	broken := errors.New("the disk is gone")
 	for n := 0; n < len(archive); n += 97 {
 		source := io.MultiReader(bytes.NewReader(archive[:n]), failing{broken})

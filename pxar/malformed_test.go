@@ -1,35 +1,16 @@
 package pxar
 
 import (
-	"archive/tar"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"path"
 	"reflect"
 	"strings"
 	"testing"
-)
 
-// malformedFiles are the archives that were made to be wrong, by their names.
-func malformedFiles(t testing.TB) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	for r := tar.NewReader(bytes.NewReader(testFile(t, "malformed.tar.zst"))); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if files[path.Base(h.Name)], err = io.ReadAll(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
+)
 
 type malformedCase struct {
 	Name, Desc, Archive, Payload string
@@ -45,7 +26,7 @@ type malformedAnswer struct {
 func malformedCases(t testing.TB) []malformedCase {
 	t.Helper()
 	var cases []malformedCase
-	decoder := json.NewDecoder(bytes.NewReader(testFile(t, "expected/malformed.jsonl")))
+	decoder := json.NewDecoder(bytes.NewReader(goldenfile.Read(t, "pxar", "expected/malformed.jsonl")))
 	decoder.UseNumber()
 	for decoder.More() {
 		var c malformedCase
@@ -70,7 +51,7 @@ func better(name, how string) (why string) {
 
 func TestMalformedArchivesAreTakenAndRefusedLikeByTheOriginal(t *testing.T) {
 	t.Parallel()
-	files := malformedFiles(t)
+	files := goldenfile.MalformedTrees(t)
 	for _, c := range malformedCases(t) {
 		archive, payload := files[c.Archive], files[c.Payload]
 		t.Run(c.Name+"/sequential", func(t *testing.T) {

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 )
 
 func decodeJSON(t testing.TB, name string, into any) {
 	t.Helper()
-	if err := json.Unmarshal(testFile(t, name), into); err != nil {
+	if err := json.Unmarshal(goldenfile.Read(t, "pxar", name), into); err != nil {
 		t.Fatal(err)
 	}
 }

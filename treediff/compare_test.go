@@ -14,6 +14,7 @@ import (
 
 	"github.com/pbs-like/pbs-like/datastore"
 	"github.com/pbs-like/pbs-like/flock"
+	"github.com/pbs-like/pbs-like/internal/goldenfile"
 	"github.com/pbs-like/pbs-like/internal/testds"
 	"github.com/pbs-like/pbs-like/pxar"
 	"github.com/pbs-like/pbs-like/treediff"
@@ -193,12 +194,12 @@ func TestTheOriginalsArchivesDifferInWhatALookAtEverythingFinds(t *testing.T) {
 	var trees []*datastore.Tree
 	for i, s := range []archives{
 		chain(t, 1), chain(t, 2), chain(t, 3), chain(t, 4),
-		{"root.pxar": testFile(t, "v1/types.pxar.zst")},
-		{"root.mpxar": testFile(t, "split/other/types.mpxar.zst"), "root.ppxar": testFile(t, "split/other/types.ppxar.zst")},
-		{"root.pxar": testFile(t, "v1/hardlinks.pxar.zst")},
-		{"root.pxar": testFile(t, "v1/meta.pxar.zst")},
-		{"root.pxar": testFile(t, "v1/exclude.pxar.zst")},
-		{"root.pxar": testFile(t, "v1/empty.pxar.zst")},
+		{"root.pxar": goldenfile.Read(t, "pxar", "v1/types.pxar.zst")},
+		{"root.mpxar": goldenfile.Read(t, "pxar", "split/other/types.mpxar.zst"), "root.ppxar": goldenfile.Read(t, "pxar", "split/other/types.ppxar.zst")},
+		{"root.pxar": goldenfile.Read(t, "pxar", "v1/hardlinks.pxar.zst")},
+		{"root.pxar": goldenfile.Read(t, "pxar", "v1/meta.pxar.zst")},
+		{"root.pxar": goldenfile.Read(t, "pxar", "v1/exclude.pxar.zst")},
+		{"root.pxar": goldenfile.Read(t, "pxar", "v1/empty.pxar.zst")},
 	} {
 		trees = append(trees, openTree(t, backup(t, store, testTime(i+1), s)))
 	}
@@ -219,7 +220,7 @@ func TestTheOriginalsArchivesDifferInWhatALookAtEverythingFinds(t *testing.T) {
 func chain(t *testing.T, n int) archives {
 	t.Helper()
 	dir := fmt.Sprintf("split/chain-a/s%d/", n)
-	return archives{"root.mpxar": testFile(t, dir+"root.mpxar"), "root.ppxar": testFile(t, dir+"root.ppxar.zst")}
+	return archives{"root.mpxar": goldenfile.Read(t, "pxar", dir+"root.mpxar"), "root.ppxar": goldenfile.Read(t, "pxar", dir+"root.ppxar.zst")}
 }
 
 // file is a file of a tree that a test makes.
@@ -290,9 +291,9 @@ func TestNamesThatComeTwiceAreComparedInTheirOrder(t *testing.T) {
 func TestMalformedArchivesAreComparedAsFarAsTheyGo(t *testing.T) {
 	t.Parallel()
 	store := testds.New(t)
-	good := openTree(t, backup(t, store, 1, archives{"root.pxar": testFile(t, "v1/types.pxar.zst")}))
+	good := openTree(t, backup(t, store, 1, archives{"root.pxar": goldenfile.Read(t, "pxar", "v1/types.pxar.zst")}))
 	time := 1
-	for name, data := range malformed(t) {
+	for name, data := range goldenfile.MalformedTrees(t) {
 		if len(data) == 0 || strings.Contains(name, "ppxar") {
 			continue
 		}

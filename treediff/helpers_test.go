@@ -1,7 +1,6 @@
 package treediff_test
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -10,15 +9,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/pbs-like/pbs-like/backupinfo"
 	"github.com/pbs-like/pbs-like/datastore"
@@ -86,45 +79,6 @@ func openTree(t testing.TB, r *datastore.SnapshotReader) *datastore.Tree {
 	}
 	t.Cleanup(func() { _ = tree.Close() })
 	return tree
-}
-
-// testFile reads a file of package pxar's testdata.
-func testFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(testds.Testdata(t, filepath.Join("..", "pxar", "testdata", name)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(name, ".zst") {
-		return data
-	}
-	decoder, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer decoder.Close()
-	if data, err = decoder.DecodeAll(data, nil); err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// malformed are archives that are damaged, or were made to do harm.
-func malformed(t testing.TB) map[string][]byte {
-	t.Helper()
-	files := map[string][]byte{}
-	for r := tar.NewReader(bytes.NewReader(testFile(t, "malformed.tar.zst"))); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return files
-		}
-		if err == nil {
-			files[path.Base(h.Name)], err = io.ReadAll(r)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // known is all that a walk tells of an entry.

@@ -80,6 +80,7 @@ var house = map[string]place{
 	"internal/helperproc":     {testOnly, nil, "other processes"},
 	"bench":                   {testOnly, append([]string{"datastore", "archiver"}, values...), "how fast it is, against the limits of the machine"},
 	"internal/goldenspec":     {testOnly, nil, "input data that golden vectors name"},
+	"internal/goldenfile":     {testOnly, nil, "files that the original made"},
 	"internal/testds":         {testOnly, append([]string{"datastore", "chunkstore", "flock", "internal/beneath", "internal/fsop", "internal/fsop/fsoptest"}, values...), "whole stores"},
 	"internal/lint":           {testOnly, nil, "this"},
 }
@@ -88,7 +89,7 @@ var house = map[string]place{
 var modules = map[string]func(path string) bool{
 	"golang.org/x/sys":                  notValues,
 	"golang.org/x/sync":                 func(string) bool { return true },
-	"github.com/klauspost/compress":     only("blob"),
+	"github.com/klauspost/compress":     only("blob", "internal/goldenfile"),
 	"github.com/minio/minio-go/v7":      only("storelock/s3store"),
 	"github.com/cespare/xxhash/v2":      only("storelock"),
 	"github.com/anishathalye/porcupine": never,
